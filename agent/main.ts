@@ -18,7 +18,7 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   process.exit(74);
 });
 process.stderr.on("error", () => process.exit(70));
-const { cleaned } = await import("./base/text/terminal-text.ts");
+const { cleanText: cleaned } = await import("./base/text/terminal-text.ts");
 process.on("uncaughtException", endWith);
 process.on("unhandledRejection", endWith);
 

@@ -71,7 +71,7 @@ interface Stored {
 
 const area = "outbox";
 /** How many undeliverable messages are kept for inspection. */
-const mostDead = 10;
+const maxDead = 10;
 const columns = "id, class, topic, payload, retain, properties, rank, seq, boot, since, ttl";
 
 /**
@@ -160,7 +160,7 @@ export class Outbox {
       this.#database
         .prepare(
           `DELETE FROM outbox WHERE class = 'dead' AND id NOT IN
-             (SELECT id FROM outbox WHERE class = 'dead' ORDER BY id DESC LIMIT ${mostDead})`,
+             (SELECT id FROM outbox WHERE class = 'dead' ORDER BY id DESC LIMIT ${maxDead})`,
         )
         .run();
     });

@@ -107,7 +107,7 @@ export function obstacleAt(folder: string): string | undefined {
   try {
     accessSync(folder, constants.W_OK);
     const { bavail, bsize } = statfsSync(folder);
-    return bavail * bsize < leastFreeBytes ? `less than 1 MiB is left on the disk of ${folder}` : undefined;
+    return bavail * bsize < minFreeBytes ? `less than 1 MiB is left on the disk of ${folder}` : undefined;
   } catch (error) {
     return `${folder} cannot be written: ${error instanceof Error ? error.message : String(error)}`;
   }
@@ -117,7 +117,7 @@ export function obstacleAt(folder: string): string | undefined {
  * The minimum free space, in bytes. With less, the folder counts as full, because the cache grows and checkpoints need
  * room.
  */
-export const leastFreeBytes = 1024 * 1024;
+export const minFreeBytes = 1024 * 1024;
 
 /** Opens the cache. If it was filled next to another state.db, it is deleted, like a damaged one. */
 function ownCache(state: Database, opening: OpenFileOptions): OpenedCache {

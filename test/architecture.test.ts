@@ -188,7 +188,7 @@ test("the table in ARCHITECTURE.md equals the one above", () => {
   }
 });
 
-test("no folder runs code of a higher rank", () => {
+test("no folder imports a higher layer at run time", () => {
   const rankOf = new Map(ranked.map(({ folder, rank }) => [folder, rank]));
   const wrong = files.flatMap((file) =>
     importsOf(file)

@@ -35,10 +35,10 @@ const largeInteger = /[:,[]\s*-?\d{16}/;
  * Maximum number of values: beyond it, JSON is parsed without a reviver, because calling one for this many values takes
  * 20 ms.
  */
-const mostRevived = 20_000;
+const maxRevived = 20_000;
 
 const parseExactly: ParseJson = (text) =>
-  largeInteger.test(text) && !hasMoreCommas(text, mostRevived) ? JSON.parse(text, kept) : JSON.parse(text);
+  largeInteger.test(text) && !hasMoreCommas(text, maxRevived) ? JSON.parse(text, kept) : JSON.parse(text);
 
 function hasMoreCommas(text: string, most: number): boolean {
   let count = 0;

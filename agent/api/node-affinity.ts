@@ -51,7 +51,7 @@ export function pinnedTo(affinity: Affinity): string | undefined {
 /**
  * The affinity that pins a pod to this board. Replaces all required terms, because this board already satisfies them.
  */
-export const pinned = (affinity: Affinity, board: string): NonNullable<Affinity> => ({
+export const pinTo = (affinity: Affinity, board: string): NonNullable<Affinity> => ({
   ...affinity,
   nodeAffinity: {
     ...affinity?.nodeAffinity,

@@ -1,6 +1,6 @@
 import type { KubeObject } from "./meta.ts";
 import { apiVersionOf, type Resource } from "./resources.ts";
-import { isFields, mostLabelsOf, type ParsedFields } from "./shape-rules.ts";
+import { isFields, maxLabelsOf, type ParsedFields } from "./shape-rules.ts";
 import { checkMetadata, shapeChecks } from "./shapes.ts";
 
 export type Parsed<T> =
@@ -83,7 +83,7 @@ function problemOf(value: ParsedFields, resource: Resource<KubeObject>, isPartia
   const problem = identityProblemOf(value, resource);
   if (problem !== undefined) return problem;
   if (isDeeperThan(value, maxDepth)) return `is nested more than ${maxDepth} levels deep`;
-  const metadataProblem = isFields(value.metadata) ? checkMetadata(value.metadata, mostLabelsOf(resource)) : undefined;
+  const metadataProblem = isFields(value.metadata) ? checkMetadata(value.metadata, maxLabelsOf(resource)) : undefined;
   return metadataProblem ?? (isPartial ? undefined : shapeChecks[resource.plural]?.(value));
 }
 

@@ -2,7 +2,7 @@ import { conditionOf } from "./conditions.ts";
 import type { Pod, PodCondition } from "./core.ts";
 
 /** Whether a kubelet has ever accepted the pod: on accepting it, the kubelet sets the Ready condition. */
-export const isTakenUp = ({ status }: Pod): boolean =>
+export const wasAcceptedByKubelet = ({ status }: Pod): boolean =>
   status?.conditions?.some(({ type }) => type === "Ready") ?? false;
 
 /** The name of the board that a pod is bound to; undefined if it is not bound yet. */

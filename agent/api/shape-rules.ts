@@ -50,10 +50,11 @@ const roomOfMade: Readonly<Record<string, number>> = {
 };
 
 /** Maximum number of labels of a usable object of this kind. */
-export const mostLabelsOf = ({ plural }: { readonly plural: string }): number => maxLabels + (roomOfMade[plural] ?? 0);
+export const maxLabelsOf = ({ plural }: { readonly plural: string }): number => maxLabels + (roomOfMade[plural] ?? 0);
 
 /** Whether controllers create objects of this kind from other objects. */
-export const isMade = ({ plural }: { readonly plural: string }): boolean => roomOfMade[plural] !== undefined;
+export const isControllerCreated = ({ plural }: { readonly plural: string }): boolean =>
+  roomOfMade[plural] !== undefined;
 
 export function hasTooManyLabels(map: unknown, most = maxLabels): boolean {
   if (!isFields(map)) return false;

@@ -89,7 +89,7 @@ function isOwner(owner: ParsedFields): boolean {
   for (const name of ["apiVersion", "kind", "name", "uid"]) {
     const text = owner[name];
     if (!isText(text)) return false;
-    if (text.length > longestOwnerText) owner[name] = "(too long)";
+    if (text.length > maxOwnerTextLength) owner[name] = "(too long)";
   }
   return true;
 }
@@ -98,7 +98,7 @@ function isOwner(owner: ParsedFields): boolean {
  * In characters. The longest string of a real owner reference is its apiVersion: a group of at most 253 characters, and
  * a version.
  */
-const longestOwnerText = 512;
+const maxOwnerTextLength = 512;
 
 const isTaint = (taint: ParsedFields): boolean => {
   keepOnly(taint, "value", "string");

@@ -176,12 +176,12 @@ function apiPart(
     // In a process younger than an hour, the first opening of each watch is not a restart.
     restarts1h: Math.min(reopened, lastHour.watches),
     error: failure && { kind: failure.kind, message: failure.message, hint: failure.hint },
-    lastOutage: lastOutage && elapsed(lastOutage.ended, now) < oldOutage ? outagePart(lastOutage, work) : undefined,
+    lastOutage: lastOutage && elapsed(lastOutage.endedAt, now) < oldOutage ? outagePart(lastOutage, work) : undefined,
   };
 }
 
 function outagePart(
-  { number, began, ended, kind }: NonNullable<ApiLinkView["lastOutage"]>,
+  { number, startedAt: began, endedAt: ended, kind }: NonNullable<ApiLinkView["lastOutage"]>,
   work: ReportedAgent["work"],
 ): ApiPart["lastOutage"] {
   const { boards, pods } = work.heldSince(began);

@@ -30,8 +30,8 @@ import { type LanWitness, witnessOf } from "./witness.ts";
 
 /**
  * The whole object graph of the agent. The constructor builds it in one direction: each part uses only parts above it.
- * `current`, which holds the current term, comes first, because many parts read it or wake its loops, and the part that
- * fills it (`work`) needs all of those.
+ * `current`, which holds the current term, comes first, because many parts read it or enqueue keys in its loops, and
+ * the part that fills it (`work`) needs all of those.
  */
 export class Agent {
   /**
@@ -43,7 +43,7 @@ export class Agent {
   readonly elector: LeaderElector;
   /** The operations of commands on the site and on this board's Node. */
   readonly siteControls: AgentSiteControls;
-  readonly counters: CounterBook;
+  readonly commandCounters: CounterBook;
   readonly decisions: DecisionBook;
   readonly #edges: Edges;
   readonly #openedAt: Instant;
@@ -70,7 +70,7 @@ export class Agent {
     const announce = (event: EventAction, under: Term): void => events.record(event, under);
     const election = electionOf(ambient, edges, { seat, current, fitness, api, events });
     const { elector, holds, valve } = election;
-    const site = siteCaches(ambient, edges, { seat, current, api, elector, holds });
+    const site = siteCaches(ambient, edges, { seat, current, connection: api, elector, holds });
     const { caches, uncontested } = site;
     fitness.attachPeers(() => peersOf(site.informers.informer(nodes), config.board.node));
     const decisions = new DecisionBook(ambient, {
@@ -112,7 +112,7 @@ export class Agent {
     this.client = api.client;
     this.caches = caches;
     this.elector = elector;
-    this.counters = election.counters;
+    this.commandCounters = election.counters;
     this.#current = current;
     this.#fitness = fitness;
     this.#api = api;

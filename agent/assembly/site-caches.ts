@@ -12,7 +12,7 @@ import type { CurrentTerm } from "../leading/current-term.ts";
 import { Suspensions } from "../leading/suspensions.ts";
 import { WritableLeases } from "../leading/writable-leases.ts";
 import type { Caches } from "../loop/site-view.ts";
-import { Home } from "../site/home.ts";
+import { GuardedInformers } from "../site/guarded-informers.ts";
 import { SiteClaims } from "../site/site-claims.ts";
 import { namespacesOf, siteNamespaces } from "../site/site-namespaces.ts";
 import { uncontestedCaches } from "../site/uncontested-caches.ts";
@@ -25,7 +25,7 @@ export interface SiteCaches {
   readonly informers: InformerSet;
   /** The resources that have an informer. */
   readonly mirrored: readonly Resource<KubeObject>[];
-  readonly home: Home;
+  readonly home: GuardedInformers;
   readonly claims: SiteClaims;
   readonly suspensions: Suspensions;
   /**
@@ -40,7 +40,7 @@ export interface SiteCaches {
 export interface SiteCachesDeps {
   readonly seat: Seat;
   readonly current: CurrentTerm;
-  readonly api: SiteConnection;
+  readonly connection: SiteConnection;
   readonly elector: LeaderElector;
   readonly holds: HoldBook;
 }
@@ -55,7 +55,7 @@ const alwaysMirrored = ({ site }: Config): readonly Resource<KubeObject>[] =>
 export function siteCaches(
   ambient: Ambient,
   { config, folder, address }: Edges,
-  { seat, current, api, elector, holds }: SiteCachesDeps,
+  { seat, current, connection: api, elector, holds }: SiteCachesDeps,
 ): SiteCaches {
   const { cache, leader, link, site } = config;
   const { client, inquirer, history, reconnects } = api;
@@ -72,7 +72,7 @@ export function siteCaches(
   const mirrored = [...new Set([...alwaysMirrored(config), ...reads])];
   for (const resource of mirrored) informers.informer(resource);
 
-  const home = new Home(ambient, {
+  const home = new GuardedInformers(ambient, {
     client: inquirer,
     address,
     facts: seat.memo,

@@ -11,7 +11,7 @@ import { Traffic } from "../client/traffic.ts";
 import { recordOf } from "../election/lease-record.ts";
 import { ReconnectScheduler } from "../informer/reflector/reconnect-scheduler.ts";
 import { ServerHistory } from "../informer/server-history.ts";
-import { newestWitness } from "../informer/trail.ts";
+import { newestLeaseVersion } from "../informer/trail.ts";
 import type { CurrentTerm } from "../leading/current-term.ts";
 import { memoryArea } from "../loop/memory-store.ts";
 import type { Edges } from "./edges.ts";
@@ -96,7 +96,7 @@ function historyOf(
     client,
     at,
     read: (lease) => leaderMemo.saw(recordOf(lease).term),
-    known: newestWitness(storedProofs(cache.database), keyOf({ metadata: at })),
+    known: newestLeaseVersion(storedProofs(cache.database), keyOf({ metadata: at })),
     wasRestored: memo.get("cache", "wary") === "yes",
     restoreForgotten: () => memo.set("cache", "wary", ""),
     restored: (error) => {

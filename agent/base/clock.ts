@@ -56,7 +56,7 @@ function monotonic(): Millis {
  * The longest delay for `setTimeout`, in milliseconds: with a longer one, it fires immediately, so longer timers are
  * set in several parts.
  */
-const longestTimeout = 2 ** 31 - 1;
+const maxTimeout = 2 ** 31 - 1;
 
 export class SystemClock implements Clock {
   now(): Instant {
@@ -73,7 +73,7 @@ export class SystemClock implements Clock {
           if (left > 0) arm(left);
           else run();
         },
-        Math.min(Math.max(0, rest), longestTimeout),
+        Math.min(Math.max(0, rest), maxTimeout),
       );
     };
     arm(delay);

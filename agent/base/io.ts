@@ -1,15 +1,15 @@
 import type { Clock } from "./clock.ts";
 import type { Random } from "./random.ts";
-import type { Text } from "./text/terminal-text.ts";
+import type { TerminalText } from "./text/terminal-text.ts";
 
 export interface Output {
   /**
    * Writes text without control characters (base/text/terminal-text.ts) and adds no line break. A reader that has
    * closed the pipe (`… | head -1`) is not an error.
    */
-  write(text: Text): void;
+  write(text: TerminalText): void;
   /** Writes one line and a line break. Line breaks within the text become spaces. */
-  line(text: Text): void;
+  line(text: TerminalText): void;
   /**
    * Writes JSON and a line break; terminal control characters are escaped. `indent`: spaces per level, default none.
    */

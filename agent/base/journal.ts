@@ -1,11 +1,14 @@
 import { FieldLogger, type LogFields, type LogLevel, plainValue, priorities, sentenceWith, takerOf } from "./logger.ts";
-import { cleaned } from "./text/terminal-text.ts";
+import { cleanText } from "./text/terminal-text.ts";
 
 export interface JournalSink {
   readonly level: LogLevel;
   /** SYSLOG_IDENTIFIER of every entry. Without it, the journal would use the name of the service's start script. */
   readonly identifier: string;
-  /** Sends one datagram to the journal; returns false if it was not accepted. Undefined if there is only the stream. */
+  /**
+   * Sends one datagram to the journal; returns false if it was not accepted. Undefined if the journal's socket is
+   * unavailable; entries then go to `write`.
+   */
   readonly send: ((entry: Uint8Array) => boolean) | undefined;
   /** Writes a line to the standard stream that the journal reads. */
   readonly write: (line: string) => void;
@@ -28,14 +31,14 @@ export class JournalLogger extends FieldLogger {
 }
 
 /** Maximum length of a value, in characters. Longer ones are cut, so that the entry fits into a datagram. */
-const longestValue = 16_384;
+const maxValueLength = 16_384;
 
 /** An entry in the journal's native protocol (systemd.io/JOURNAL_NATIVE_PROTOCOL). MESSAGE repeats the fields. */
 export function journalEntry(identifier: string, level: LogLevel, message: string, fields: LogFields): Uint8Array {
   const own = Object.entries(fields).flatMap(([name, value]): readonly [string, string][] => {
     const text = textOf(plainValue(value));
     // Cleaned, because journalctl shows only the size of a field that contains control characters.
-    return text === undefined ? [] : [[fieldName(name), cleaned(text)]];
+    return text === undefined ? [] : [[fieldName(name), cleanText(text)]];
   });
   const entries: readonly (readonly [string, string])[] = [
     ["MESSAGE", sentenceWith(message, fields)],
@@ -43,7 +46,7 @@ export function journalEntry(identifier: string, level: LogLevel, message: strin
     ["SYSLOG_IDENTIFIER", identifier],
     ...own,
   ];
-  return Buffer.concat(entries.map(([name, value]) => fieldOf(name, value.slice(0, longestValue))));
+  return Buffer.concat(entries.map(([name, value]) => fieldOf(name, value.slice(0, maxValueLength))));
 }
 
 const textOf = (value: unknown): string | undefined =>

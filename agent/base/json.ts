@@ -5,7 +5,7 @@ export type JsonRecord = Readonly<Record<string, unknown>>;
  * Members that this version does not know, read from a record that a newer version wrote. They are written back, so
  * that boards of both versions can take turns writing it.
  */
-export type Foreign = JsonRecord;
+export type UnknownFields = JsonRecord;
 
 export const isRecord = (value: unknown): value is JsonRecord =>
   typeof value === "object" && value !== null && !Array.isArray(value);
@@ -46,10 +46,10 @@ function nestsTooDeeply(text: string): boolean {
 }
 
 /** A member's name as a step of a JSON pointer (RFC 6901). */
-export const pointerStep = (name: string): string => `/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+export const jsonPointerToken = (name: string): string => `/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`;
 
 /** The members' names in a JSON pointer. */
-export const pointerSteps = (pointer: string): readonly string[] =>
+export const jsonPointerTokens = (pointer: string): readonly string[] =>
   pointer
     .split("/")
     .slice(1)

@@ -26,7 +26,7 @@ export interface TimingProblem {
 export const jitterFactor = 1.2;
 
 /** A Lease counts as expired after this time without a renewal, even if its holder wrote a longer duration. */
-export const longestLease: Millis = 3_600_000;
+export const maxLeaseDuration: Millis = 3_600_000;
 
 /** The duration in whole seconds, as written into a Lease. */
 export const writtenSeconds = (duration: Millis): number => Math.floor(duration / 1000);
@@ -38,8 +38,8 @@ export const writtenSeconds = (duration: Millis): number => Math.floor(duration 
 export const trustedFor = (seconds: number): Millis => seconds * 1000 - Math.max(seconds * 100, 2000);
 
 /**
- * How long a renewal lets the leader trust its Lease. Counted from the start of the attempt, before any board can have
- * seen the renewal.
+ * The instant until which the leader may rely on its Lease. Counted from the start of the renewal, before any board can
+ * have seen it.
  */
 export const trustedUntil = (attempt: Instant, duration: Millis): Instant =>
   shifted(attempt, trustedFor(writtenSeconds(duration)));
@@ -74,10 +74,10 @@ export function timingProblems(timing: LeaseTiming): readonly TimingProblem[] {
       `${exactDuration(retry)} must be shorter than leader.renewDeadline ` +
       `(${exactDuration(renewDeadline)}) divided by ${jitterFactor}`,
   });
-  demand(duration <= longestLease, {
+  demand(duration <= maxLeaseDuration, {
     setting: "duration",
     against: [],
-    message: `${exactDuration(duration)} must not be longer than ${exactDuration(longestLease)}`,
+    message: `${exactDuration(duration)} must not be longer than ${exactDuration(maxLeaseDuration)}`,
   });
   demand(trustedFor(writtenSeconds(duration)) > retry, {
     setting: "duration",

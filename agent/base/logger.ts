@@ -1,5 +1,5 @@
 import type { Clock, Millis } from "./clock.ts";
-import { cleaned, jsonText, oneLine } from "./text/terminal-text.ts";
+import { cleanText, jsonText, oneLine } from "./text/terminal-text.ts";
 import { isoTime } from "./time/iso-time.ts";
 
 export const levels = ["error", "warn", "info", "debug"] as const;
@@ -89,7 +89,7 @@ export const takerOf = (sink: { readonly level: LogLevel }, take: LineTaker["tak
 });
 
 /** Discards everything. */
-export const silent: Logger = { error() {}, warn() {}, info() {}, debug() {}, child: () => silent };
+export const noopLogger: Logger = { error() {}, warn() {}, info() {}, debug() {}, child: () => noopLogger };
 
 function jsonLine(wall: Millis, level: LogLevel, message: string, fields: LogFields): string {
   const plain = Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, plainValue(value)]));
@@ -104,7 +104,7 @@ export function sentenceWith(message: string, fields: LogFields): string {
   const rest = Object.entries(fields)
     .filter(([, value]) => value !== undefined)
     .map(([name, value]) => ` ${name}=${textValue(plainValue(value))}`);
-  return cleaned(oneLine(`${message}${rest.join("")}`));
+  return cleanText(oneLine(`${message}${rest.join("")}`));
 }
 
 const textValue = (value: unknown): string => {

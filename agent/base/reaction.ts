@@ -3,7 +3,7 @@ import { type Disposition, dispositionOf } from "./errors.ts";
 /** All dispositions, from harmless to fatal. */
 const gravity: readonly Disposition[] = ["done", "drop", "refresh", "relist", "retry", "rebuild", "exit"];
 
-/** The error with the gravest disposition, which decides the reaction to a pass; undefined if there are no errors. */
+/** The error with the most severe disposition, by which a pass is handled; undefined if there are no errors. */
 export function gravest(errors: readonly unknown[]): unknown {
   const grave = (error: unknown): number => gravity.indexOf(dispositionOf(error));
   return errors.reduce(

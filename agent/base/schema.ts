@@ -40,7 +40,7 @@ type Mismatch =
 export type SchemaProblem = Mismatch & { readonly path: readonly (string | number)[] };
 
 /** A path in dotted form: "zones[0].name". */
-export const dotted = (path: SchemaProblem["path"]): string =>
+export const dottedPath = (path: SchemaProblem["path"]): string =>
   path.map((step, at) => (typeof step === "number" ? `[${step}]` : at === 0 ? step : `.${step}`)).join("");
 
 /** The problem as a predicate, to be printed after the name of the value: "must be a list". */

@@ -17,7 +17,7 @@ const itemsPerStep = 64;
 export const endsStep = (index: number): boolean => index % itemsPerStep === itemsPerStep - 1;
 
 /** `Array.map` in steps. */
-export function* mapped<T, R>(items: readonly T[], of: (item: T) => R): Steps<readonly R[]> {
+export function* mapInSteps<T, R>(items: readonly T[], of: (item: T) => R): Steps<readonly R[]> {
   const results: R[] = [];
   for (const [index, item] of items.entries()) {
     results.push(of(item));
@@ -27,7 +27,7 @@ export function* mapped<T, R>(items: readonly T[], of: (item: T) => R): Steps<re
 }
 
 /** `Array.map` in steps; `of` may itself take several steps per item. */
-export function* mappedBy<T, R>(items: readonly T[], of: (item: T) => Steps<R>): Steps<R[]> {
+export function* mapEachInSteps<T, R>(items: readonly T[], of: (item: T) => Steps<R>): Steps<R[]> {
   const results: R[] = [];
   for (const [index, item] of items.entries()) {
     results.push(yield* of(item));

@@ -1,7 +1,7 @@
 import { elapsed, type Instant, type Millis } from "../base/clock.ts";
 import type { Standings } from "./board-sampler.ts";
 import { type ClockState, timeToSync } from "./clock-sync.ts";
-import type { Sign } from "./debounce.ts";
+import type { DebouncedSymptom } from "./debounce.ts";
 import { heatLimits, isWorn, type SensorLimits } from "./limits.ts";
 import type { BoardReadings } from "./sensors/readings.ts";
 
@@ -131,7 +131,7 @@ function ownProblems({ readings, standings, clock, startedAt }: BoardView, now: 
  * Undefined if the sign has never been seen, or not recently. `isRemembered`: whether the firmware reports that the
  * sign has occurred since it started.
  */
-function seenText({ isNow, times, seen }: Sign, isRemembered: boolean, now: Instant): string | undefined {
+function seenText({ isNow, times, seen }: DebouncedSymptom, isRemembered: boolean, now: Instant): string | undefined {
   const often = times > 1 ? `, ${times}x since the agent started` : "";
   if (isNow) return `now${often}`;
   if (seen && elapsed(seen, now) < shownFor) return `seen ${times}x since the agent started, not now`;

@@ -3,7 +3,7 @@ import { elapsed, type Instant, type Millis, sleep } from "../base/clock.ts";
 import type { BoardHealth, Sickness } from "./board-health.ts";
 import type { ClockState } from "./clock-sync.ts";
 import { DailyWrites } from "./daily-writes.ts";
-import { type Sign, unseen, updated } from "./debounce.ts";
+import { type DebouncedSymptom, recordSample, unseen } from "./debounce.ts";
 import { type SensorLimits, type Signs, signsIn } from "./limits.ts";
 import type { BoardFiles } from "./sensors/board-files.ts";
 import { type Mount, mountOf } from "./sensors/mount.ts";
@@ -25,18 +25,18 @@ export interface BoardSamplerDeps {
 /** One sign of trouble, filtered over two periods. */
 export interface SignStanding {
   /** Ends two minutes after the sign was last seen, or later if the sign recurs. Decides whether the board may lead. */
-  readonly short: Sign;
+  readonly short: DebouncedSymptom;
   /** Ends ten minutes after the sign was last seen, or later if the sign recurs. Shown in the Node's conditions. */
-  readonly long: Sign;
+  readonly long: DebouncedSymptom;
 }
 
 export type Standings = { readonly [name in keyof Signs | "clock"]: SignStanding };
 
-/** The values of `within` (see `updated` in debounce.ts) for the two filters. */
+/** The values of `within` (see `recordSample` in debounce.ts) for the two filters. */
 const longMemory: Millis = 600_000;
 const shortMemory: Millis = 120_000;
 
-/** How often the mount table is read. Whether the file system refuses writes is checked in every sample. */
+/** Interval between reads of the mount table. Whether the file system refuses writes is checked in every sample. */
 const mountsEvery: Millis = 300_000;
 
 /** A date before any release of this program, so a clock that shows an earlier time has never been set. */
@@ -65,13 +65,13 @@ export class BoardSampler implements BoardHealth {
   }
 
   /** Bytes that this process wrote to disk within `writtenSpan`; undefined if not measured yet. */
-  get writtenLastDay(): number | undefined {
+  get bytesWrittenLastDay(): number | undefined {
     return this.#writes.lastDay;
   }
 
   /**
-   * The period that `writtenLastDay` covers: a day, or less if the process started later; undefined if not measured
-   * yet.
+   * The period that `bytesWrittenLastDay` covers: a day, or less if the process started later; undefined if not
+   * measured yet.
    */
   writtenSpan(now: Instant): Millis | undefined {
     return this.#writes.span(now);
@@ -110,8 +110,8 @@ export class BoardSampler implements BoardHealth {
     const next = names.map((name) => [
       name,
       {
-        short: updated(before[name].short, signs[name], now, short),
-        long: updated(before[name].long, signs[name], now, long),
+        short: recordSample(before[name].short, signs[name], now, short),
+        long: recordSample(before[name].long, signs[name], now, long),
       },
     ]);
     this.#standings = Object.fromEntries(next) as Standings;

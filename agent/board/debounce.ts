@@ -1,7 +1,7 @@
 import { elapsed, type Instant, type Millis } from "../base/clock.ts";
 
 /** A sign of trouble that may come and go, filtered over time. It is in effect only while it lasts or recurs. */
-export interface Sign {
+export interface DebouncedSymptom {
   /** When a sample last showed the sign; undefined if none has. */
   readonly seen: Instant | undefined;
   /** When the sign took effect; undefined while it is not in effect. */
@@ -18,7 +18,7 @@ export interface Sign {
   readonly isNow: boolean;
 }
 
-export const unseen: Sign = {
+export const unseen: DebouncedSymptom = {
   seen: undefined,
   since: undefined,
   stood: undefined,
@@ -27,24 +27,24 @@ export const unseen: Sign = {
   isNow: false,
 };
 
-const mostPatience = 32;
+const maxPatience = 32;
 
 /**
  * The sign after a sample. It takes effect once two samples within `within` have shown it, and stays in effect until no
  * sample has shown it for `within` times its patience, so a single spike is ignored, and a flickering sign counts as
- * one continuous sign. Each time it takes effect again, the patience doubles, up to `mostPatience`, so that a sign that
- * recurs slowly soon stays in effect without interruption. After an absence of `mostPatience` times `within`, the
+ * one continuous sign. Each time it takes effect again, the patience doubles, up to `maxPatience`, so that a sign that
+ * recurs slowly soon stays in effect without interruption. After an absence of `maxPatience` times `within`, the
  * patience is 1 again.
  */
-export function updated(sign: Sign, isSeen: boolean, now: Instant, within: Millis): Sign {
+export function recordSample(sign: DebouncedSymptom, isSeen: boolean, now: Instant, within: Millis): DebouncedSymptom {
   const stands = sign.since !== undefined && isWithin(sign.patience * within, sign.seen, now);
   if (!isSeen) return { ...sign, since: stands ? sign.since : undefined, isNow: false };
   const times = sign.times + (sign.isNow ? 0 : 1);
   const seen = { ...sign, seen: now, times, isNow: true };
   if (stands) return { ...seen, stood: now };
   if (!isWithin(within, sign.seen, now)) return { ...seen, since: undefined };
-  const isBack = isWithin(mostPatience * within, sign.stood, now);
-  return { ...seen, since: sign.seen, stood: now, patience: isBack ? Math.min(2 * sign.patience, mostPatience) : 1 };
+  const isBack = isWithin(maxPatience * within, sign.stood, now);
+  return { ...seen, since: sign.seen, stood: now, patience: isBack ? Math.min(2 * sign.patience, maxPatience) : 1 };
 }
 
 const isWithin = (time: Millis, at: Instant | undefined, now: Instant): boolean =>

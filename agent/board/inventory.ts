@@ -20,14 +20,14 @@ export interface Inventory {
 /** The format in which the inventory's child process returns it. */
 export const inventorySchema = "siteward.inventory/1";
 
-const mostDisks = 16;
+const maxDisks = 16;
 
 /** Parses the child's output; undefined if its format is unknown. Missing or invalid fields become "" or 0. */
 export function inventoryFrom(output: string): Inventory | undefined {
   const all = recordIn(output);
   if (all?.schema !== inventorySchema) return undefined;
   const { system, os, cpu } = { system: asRecord(all.system), os: asRecord(all.os), cpu: asRecord(all.cpu) };
-  const disks = Array.isArray(all.disks) ? all.disks.slice(0, mostDisks) : [];
+  const disks = Array.isArray(all.disks) ? all.disks.slice(0, maxDisks) : [];
   return {
     system: { manufacturer: word(system.manufacturer), model: word(system.model), serial: word(system.serial) },
     os: { distro: word(os.distro), release: word(os.release), kernel: word(os.kernel), arch: word(os.arch) },
@@ -40,14 +40,14 @@ export function inventoryFrom(output: string): Inventory | undefined {
   };
 }
 
-const longestWord = 100;
+const maxWordLength = 100;
 
 const word = (value: unknown): string =>
   typeof value === "string"
     ? value
         .replace(/[^\x20-\x7e]/g, " ")
         .trim()
-        .slice(0, longestWord)
+        .slice(0, maxWordLength)
     : "";
 
 const amount = (value: unknown): number =>

@@ -52,14 +52,14 @@ export const reasonToLeaveUnseen = (
 export const termHolds: Millis = 300_000;
 
 /** A board is unwell after this many broken terms in a row. */
-const mostBrokenTerms = 3;
+const maxBrokenTerms = 3;
 
 /**
  * Why a board with this many broken terms in a row is unwell: its agent wins the Lease again after each restart, but
  * never leads for long (docs/judgement.md#unwell-boards). Undefined if it is not unwell.
  */
 export const reasonOfBrokenTerms = (count: number): string | undefined =>
-  count < mostBrokenTerms
+  count < maxBrokenTerms
     ? undefined
     : `its last ${count} terms ended with a crash or a power cut within ${formatDuration(termHolds)}`;
 

@@ -1,5 +1,5 @@
 import type { Output } from "../base/io.ts";
-import { jsonText, lineOf, type Text, terminalText } from "../base/text/terminal-text.ts";
+import { jsonText, lineOf, type TerminalText, terminalText } from "../base/text/terminal-text.ts";
 
 /** An `Output` on a stream. All methods except `echo` replace control characters, which could control a terminal. */
 export function terminalOutput(
@@ -7,7 +7,7 @@ export function terminalOutput(
   env: Readonly<Record<string, string | undefined>>,
 ): Output {
   // https://no-color.org: any non-empty value disables colour.
-  const write = (text: Text): void => void stream.write(terminalText(text, stream.isTTY && !env.NO_COLOR));
+  const write = (text: TerminalText): void => void stream.write(terminalText(text, stream.isTTY && !env.NO_COLOR));
   return {
     write,
     line: (text) => write([lineOf(text), "\n"]),

@@ -23,7 +23,7 @@ interface Refusal {
    */
   readonly reason: string;
   readonly message: string;
-  /** How long the server asks clients to wait before a retry, at most 30 s; undefined if it sent no such request. */
+  /** The response's Retry-After, at most 30 s; undefined if it has none. */
   readonly retryAfter?: Millis | undefined;
   readonly causes?: readonly StatusCause[];
   readonly hint?: string | undefined;

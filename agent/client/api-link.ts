@@ -31,8 +31,8 @@ export interface ApiLinkView {
 export interface Outage {
   /** Outages are numbered from 1 since the process started. */
   readonly number: number;
-  readonly began: Instant;
-  readonly ended: Instant;
+  readonly startedAt: Instant;
+  readonly endedAt: Instant;
   /** Why its first request failed. */
   readonly kind: ApiFailure["kind"];
 }
@@ -59,7 +59,7 @@ export class ApiLink {
   #since: Instant;
   #failure: ApiFailure | undefined;
   /** While the link is down: when the first request that failed was sent, and why it failed. */
-  #lost: Pick<Outage, "began" | "kind"> | undefined;
+  #lost: Pick<Outage, "startedAt" | "kind"> | undefined;
   #lastOutage: Outage | undefined;
   #answeredAt: Instant | undefined;
   #skew: Millis | undefined;
@@ -148,11 +148,11 @@ export class ApiLink {
     if (turned) {
       // The outage began, at the latest, when its first request without a response was sent.
       this.#since = state === "down" ? begun : now;
-      this.#lost = failure && { began: begun, kind: failure.kind };
+      this.#lost = failure && { startedAt: begun, kind: failure.kind };
     }
-    const isOutage = state === "up" && lost !== undefined && elapsed(lost.began, now) > this.#blip;
-    if (isOutage) this.#lastOutage = { number: (this.#lastOutage?.number ?? 0) + 1, ...lost, ended: now };
-    this.#log(failure, lost && elapsed(lost.began, now));
+    const isOutage = state === "up" && lost !== undefined && elapsed(lost.startedAt, now) > this.#blip;
+    if (isOutage) this.#lastOutage = { number: (this.#lastOutage?.number ?? 0) + 1, ...lost, endedAt: now };
+    this.#log(failure, lost && elapsed(lost.startedAt, now));
     this.#changed();
   }
 

@@ -4,10 +4,10 @@ import { type Resource, resourceName } from "../api/resources.ts";
 import type { Ambient } from "../base/ambient.ts";
 import { deadline, type Millis, sleep } from "../base/clock.ts";
 import type { Lane } from "../base/concurrency/lanes.ts";
-import { Permits } from "../base/concurrency/permits.ts";
+import { PrioritySemaphore } from "../base/concurrency/priority-semaphore.ts";
 import { ApiError, type Attempt, isTooLargeResourceVersion } from "./api-error.ts";
 import { CredentialsError } from "./credentials/credentials-error.ts";
-import { crowdIn } from "./decoding/crowded.ts";
+import { exceededLimit } from "./decoding/crowded.ts";
 import { type MemberFilter, reducedHead } from "./decoding/reduce.ts";
 import type { FailingRequests } from "./failing-requests.ts";
 import { BodyTooLarge } from "./json-text.ts";
@@ -58,25 +58,25 @@ interface ExchangeDeps {
 }
 
 /**
- * At most `mostLarge` requests with a body of more than `largeBody` characters are in flight at a time, and at most as
+ * At most `maxLarge` requests with a body of more than `largeBody` characters are in flight at a time, and at most as
  * many responses of more than `largeBody` bytes are read at a time.
  */
-const mostLarge = 2;
+const maxLarge = 2;
 const largeBody = 256 * 1024;
 
-const mostRetries = 10;
+const maxRetries = 10;
 const resetPause: Millis = 1000;
 /**
  * Maximum lengths of the bodies of errors and of responses, in bytes. Errors have a few hundred bytes; an object has up
  * to 1.5 MiB, which is etcd's limit unless it was raised.
  */
-const longestRefusal = 65_536;
-const longestAnswer = 16 * 1024 * 1024;
+const maxRefusalLength = 65_536;
+const maxAnswerLength = 16 * 1024 * 1024;
 /**
  * How many bytes at the beginning of a response are read, enough for the object's whole identity. The server writes
  * metadata in a fixed order, with name, namespace, uid and resourceVersion before the fields that users may fill.
  */
-const longestHead = 65_536;
+const maxHeadLength = 65_536;
 
 /**
  * Sends requests at the permitted rate, retries them if the server asks for it, and counts their traffic. Every failure
@@ -85,8 +85,8 @@ const longestHead = 65_536;
 export class Exchange {
   readonly #ambient: Ambient;
   readonly #deps: ExchangeDeps;
-  readonly #large = new Permits(mostLarge);
-  readonly #largeAnswers = new Permits(mostLarge);
+  readonly #large = new PrioritySemaphore(maxLarge);
+  readonly #largeAnswers = new PrioritySemaphore(maxLarge);
 
   constructor(ambient: Ambient, deps: ExchangeDeps) {
     this.#ambient = ambient;
@@ -116,7 +116,7 @@ export class Exchange {
   async #whole(call: ApiCall, body: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<unknown> {
     let isLarge = false;
     try {
-      const bytes = await bytesOf(body, longestAnswer, async (length) => {
+      const bytes = await bytesOf(body, maxAnswerLength, async (length) => {
         if (isLarge || length <= largeBody) return;
         if (!(await this.#largeAnswers.acquire(signal, call.lane))) throw signal.reason;
         isLarge = true;
@@ -124,7 +124,7 @@ export class Exchange {
       const text = bytes.toString();
       // Four times a watch's limit, because the response to our own write includes fields added by the server, and must
       // still be readable.
-      if (bytes.length < longestAnswer && crowdIn(text, 4) === undefined) return parserOf(call.resource)(text);
+      if (bytes.length < maxAnswerLength && exceededLimit(text, 4) === undefined) return parserOf(call.resource)(text);
       throw unreadable(call, "the response has too many fields");
     } finally {
       if (isLarge) this.#largeAnswers.release(call.lane);
@@ -161,7 +161,7 @@ export class Exchange {
       } catch (thrown) {
         const error = apiErrorOf(call, thrown);
         this.#deps.failing?.failed(call, error);
-        if (isRetryable(error) && retries < mostRetries) {
+        if (isRetryable(error) && retries < maxRetries) {
           wait = error.retryAfter;
           call.refused?.(error);
         } else if (call.method === "GET" && error.status === 0 && error.reason === "Reset" && resets++ === 0) {
@@ -215,7 +215,7 @@ export class Exchange {
       permissions?.granted(call);
       return counted;
     }
-    const error = refusedWith(call, response.status, response.headers, await bytesOf(counted.body, longestRefusal));
+    const error = refusedWith(call, response.status, response.headers, await bytesOf(counted.body, maxRefusalLength));
     if (error.status === 403) permissions?.refused(call, error);
     else if (pastAuthorization.includes(error.status)) permissions?.granted(call);
     throw error;
@@ -325,11 +325,11 @@ async function* countedBody(
   }
 }
 
-/** Parses a response. If it is longer than `longestHead`, parses only the kept members at its beginning. */
+/** Parses a response. If it is longer than `maxHeadLength`, parses only the kept members at its beginning. */
 async function beginningOf(body: AsyncIterable<Uint8Array>, kept: MemberFilter): Promise<unknown> {
-  const bytes = await bytesOf(body, longestHead);
+  const bytes = await bytesOf(body, maxHeadLength);
   const text = bytes.toString();
-  return JSON.parse(bytes.length < longestHead ? text : (reducedHead(text, kept) ?? ""));
+  return JSON.parse(bytes.length < maxHeadLength ? text : (reducedHead(text, kept) ?? ""));
 }
 
 /** The first `limit` bytes. `onLength` is called before more is read. */

@@ -34,7 +34,7 @@ interface Row extends FailingKind {
  * Failures further apart are not counted together, because requests of that kind are rare, and the cause may have
  * passed in between.
  */
-const longestGap: Millis = 300_000;
+const maxGap: Millis = 300_000;
 
 /**
  * Counts failures of the requests without which a leader cannot judge boards or evict pods, by verb and resource. A
@@ -63,7 +63,7 @@ export class FailingRequests {
     if (blame === "none" || blame === "unclear") return;
     const now = this.#clock.now();
     const row = this.#rows.get(kind);
-    const before = row && elapsed(row.last, now) < longestGap ? row : undefined;
+    const before = row && elapsed(row.last, now) < maxGap ? row : undefined;
     const { suspect } = blame;
     const isOfServer = suspect === undefined || (before?.suspect !== undefined && before.suspect !== suspect);
     this.#rows.set(kind, {
@@ -83,7 +83,7 @@ export class FailingRequests {
   /** The failing kinds, the one that failed first at the front. */
   list(now: Instant): readonly FailingKind[] {
     return [...this.#rows.values()]
-      .filter(({ last }) => elapsed(last, now) < longestGap)
+      .filter(({ last }) => elapsed(last, now) < maxGap)
       .sort((a, b) => elapsed(b.since, a.since));
   }
 }

@@ -5,7 +5,7 @@ import { controllerRevisions, type Resource } from "../api/resources.ts";
  * Maximum length of a body, in characters; a longer one is not built. kube-apiserver refuses a body of more than 3 MiB
  * (staging/src/k8s.io/apiserver/pkg/server/config.go, MaxRequestBodyBytes).
  */
-const longestBody = 3 * 1024 * 1024;
+const maxBodyLength = 3 * 1024 * 1024;
 
 /** Thrown instead of building a body that no API server accepts. */
 export class BodyTooLarge extends Error {
@@ -27,8 +27,8 @@ export function jsonText(value: unknown): string {
   // The length is computed first, because a template of a million such characters would take 15 MB as text, for
   // nothing.
   const length = text.length + (escapedLength - 1) * countEscaped(text);
-  if (length > longestBody)
-    throw new BodyTooLarge(`it has ${length} characters as JSON, more than the limit of ${longestBody}`);
+  if (length > maxBodyLength)
+    throw new BodyTooLarge(`it has ${length} characters as JSON, more than the limit of ${maxBodyLength}`);
   // These characters occur only inside strings. Literal patterns are fast, which matters because a template may hold a
   // million of them.
   for (const character of escaped) text = text.replaceAll(character, escapeOf(character));

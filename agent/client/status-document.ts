@@ -7,7 +7,7 @@ import { statusMessage } from "./decoding/status-message.ts";
  * The longest wait that a server or proxy can request. A maintenance page that requests an hour must not blind a leader
  * for that long, because the leader would keep renewing its Lease, so no other board would take over.
  */
-const longestRetryAfter: Millis = 30_000;
+const maxRetryAfter: Millis = 30_000;
 
 /** The reason for each HTTP status, used if the Status document names none; as in client-go 1.36. */
 const reasons: Readonly<Record<number, string>> = {
@@ -64,7 +64,7 @@ export function brokenOffWith(attempt: Attempt, status: unknown): ApiError {
   return refusal(attempt, document, typeof seconds === "number" && seconds > 0 ? waitOf(seconds) : undefined);
 }
 
-const waitOf = (seconds: number): Millis => Math.min(seconds * 1000, longestRetryAfter);
+const waitOf = (seconds: number): Millis => Math.min(seconds * 1000, maxRetryAfter);
 
 function refusal(attempt: Attempt, document: ParsedFields, retryAfter: Millis | undefined): ApiError {
   const details = isFields(document.details) ? document.details : {};

@@ -3,10 +3,10 @@ import { kindMismatch, nameOf, parseIdentity, parseObject, resourceVersionOf } f
 import type { Resource } from "../api/resources.ts";
 import { isFields } from "../api/shape-rules.ts";
 import type { ApiError, Attempt } from "./api-error.ts";
-import { type ReadingForm, readingForm, uncrowded } from "./decoding/crowded.ts";
+import { type ReadingForm, readingForm, reduceIfCrowded } from "./decoding/crowded.ts";
 import { jsonIn } from "./decoding/item-run.ts";
 import { identityInEvent, keptInEvent } from "./decoding/members.ts";
-import { reduced, reducedHead } from "./decoding/reduce.ts";
+import { keepMembers, reducedHead } from "./decoding/reduce.ts";
 import { Scratch } from "./decoding/scratch.ts";
 import { brokenOffWith } from "./status-document.ts";
 
@@ -36,7 +36,7 @@ export type WatchEvent<T> =
  * Maximum length of a line, in bytes. Only the beginning of a longer line is kept, which contains the object's
  * identity; etcd's own limit is 1.5 MiB by default.
  */
-const longestLine = 8 * 1024 * 1024;
+const maxLineLength = 8 * 1024 * 1024;
 /**
  * In characters. If a line is too long, only this much at its beginning is searched for the event's type and the
  * object's identity.
@@ -77,7 +77,7 @@ export async function* watchEvents<T extends KubeObject>(
     }
     if (skipped !== undefined) continue;
     scratch.append(bytes.subarray(from));
-    if (scratch.length > longestLine) {
+    if (scratch.length > maxLineLength) {
       skipped = scratch.text(0, headOfLine);
       scratch.clear();
     }
@@ -111,8 +111,8 @@ function eventOf<T extends KubeObject>(
   watched: WatchTarget<T>,
   attempt: Attempt,
 ): WatchEvent<T> {
-  const read = uncrowded(line, form);
-  if ("crowd" in read) return unusable(`an event of ${read.crowd}`, reduced(line, identityInEvent), watched);
+  const read = reduceIfCrowded(line, form);
+  if ("crowd" in read) return unusable(`an event of ${read.crowd}`, keepMembers(line, identityInEvent), watched);
   let event: unknown;
   try {
     event = form.parse(read.text);
@@ -152,7 +152,7 @@ function ownEvent<T extends KubeObject>(type: unknown, object: unknown, { resour
 }
 
 const tooLong = <T extends KubeObject>(head: string, watched: WatchTarget<T>): WatchEvent<T> =>
-  unusable(`an event of more than ${longestLine} bytes`, reducedHead(head, identityInEvent), watched);
+  unusable(`an event of more than ${maxLineLength} bytes`, reducedHead(head, identityInEvent), watched);
 
 /** The event of a line that is not parsed as a whole. `text`: its type and the object's identity, if they were found. */
 function unusable<T extends KubeObject>(

@@ -33,7 +33,10 @@ export interface UpkeepCompanion extends Companion {
   inventory(): Inventory | undefined;
 }
 
-export function upkeep({ ambient, config, folder, io, bootId }: CompanionDeps, board: BoardWatch): UpkeepCompanion {
+export function createUpkeep(
+  { ambient, config, folder, io, bootId }: CompanionDeps,
+  board: BoardWatch,
+): UpkeepCompanion {
   const [program = "", ...args] = [...io.self, "inventory", "--json"];
   const inventory = new InventoryTask(ambient, {
     facts: new Memo(folder.state.database),

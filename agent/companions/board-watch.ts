@@ -98,8 +98,8 @@ export class BoardWatch implements BoardHealth {
     return readings && nodeConditions(this.#view(readings), now);
   }
 
-  writtenLastDay(): number | undefined {
-    return this.#sampler.writtenLastDay;
+  bytesWrittenLastDay(): number | undefined {
+    return this.#sampler.bytesWrittenLastDay;
   }
 
   contribution(now: Instant): StatusContribution {
@@ -128,7 +128,7 @@ export class BoardWatch implements BoardHealth {
       },
       journal: {
         persistence: storage.isVolatile ? "volatile" : "persistent",
-        writtenBytes24h: this.#sampler.writtenLastDay,
+        writtenBytes24h: this.#sampler.bytesWrittenLastDay,
         writtenSpanMs: this.#sampler.writtenSpan(now),
       },
       memory: {

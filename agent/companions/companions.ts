@@ -1,5 +1,5 @@
 import { Memo } from "../../storage/memo.ts";
-import { boardWatch, nodeReport, upkeep } from "./board-companions.ts";
+import { boardWatch, createUpkeep, nodeReport } from "./board-companions.ts";
 import { collectDiagnostics } from "./collect-diagnostics.ts";
 import { CommandCenter } from "./command-center.ts";
 import type { Companion, CompanionDeps } from "./companion.ts";
@@ -15,7 +15,7 @@ import { UpdateWatch } from "./update-watch.ts";
 export async function companions(deps: CompanionDeps): Promise<readonly Companion[]> {
   const { ambient, agent, folder, io, status } = deps;
   const board = boardWatch(deps);
-  const calendar = upkeep(deps, board);
+  const calendar = createUpkeep(deps, board);
   const clockState = () => board.clock.state();
   const fleet = await fleetOf(ambient, {
     ...deps,
@@ -30,7 +30,7 @@ export async function companions(deps: CompanionDeps): Promise<readonly Companio
     ...deps,
     site: agent.siteControls,
     decisions: agent.decisions,
-    counters: agent.counters,
+    counters: agent.commandCounters,
     clockState,
     fleet,
     collectDiagnostics: collectDiagnostics(deps),

@@ -52,9 +52,9 @@ const standbyEvery: Millis = 60_000;
 const announceEvery: Millis = 60_000;
 /** A condition that was already True at the start is cleared only after the sensors have been read for this long. */
 const sensorsSettle: Millis = 660_000;
-/** How often the Node is read again, because it may have been recreated. */
+/** Interval between reads of the Node, which may have been recreated. */
 const verifyEvery: Millis = 43_200_000;
-const pauses = { first: 30_000, most: 900_000 };
+const pauses = { first: 30_000, max: 900_000 };
 /** Time limit for the write on shutdown. */
 const farewellTimeout: Millis = 1_500;
 

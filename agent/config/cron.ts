@@ -23,10 +23,10 @@ export interface CronWindow {
 }
 
 /** In milliseconds. The search for a window's beginning extends only this far back. */
-const longestWindow = 7 * 24 * 3_600_000;
-const shortestWindow = 60_000;
+const maxWindow = 7 * 24 * 3_600_000;
+const minWindow = 60_000;
 /** Maximum length, in characters, of a schedule or of all windows together. */
-const longest = 400;
+const maxTextLength = 400;
 
 /**
  * Parses five fields as in crontab(5), or a name such as `@daily`; undefined if the text is not a schedule. node-cron
@@ -35,7 +35,7 @@ const longest = 400;
  * node-cron's matching is not used, because it loads ICU's time zones, which take 8 MB that are never freed.
  */
 export function parseCron(written: string): Cron | undefined {
-  if (written.length > longest || (!/^@[a-z]+$/.test(written) && !hasOnlyKnownWords(written))) return undefined;
+  if (written.length > maxTextLength || (!/^@[a-z]+$/.test(written) && !hasOnlyKnownWords(written))) return undefined;
   if (!written.startsWith("@") && written.trim().split(/\s+/).length !== 5) return undefined;
   try {
     const { second, minute, hour, dayOfMonth, month, dayOfWeek } = parse(written);
@@ -71,15 +71,14 @@ const numbersIn = (values: readonly (number | string)[]): readonly number[] | un
 
 /** Parses windows such as "0 22 * * 1-5 for 8h; 0 0 * * 6 for 2d"; undefined if the text is invalid. */
 export function parseWindows(written: string): readonly CronWindow[] | undefined {
-  if (written.length > longest) return undefined;
+  if (written.length > maxTextLength) return undefined;
   const windows: CronWindow[] = [];
   for (const one of written.split(";")) {
     const words = one.trim().split(/\s+/);
     const [between, length = ""] = words.slice(-2);
     const begins = parseCron(words.slice(0, -2).join(" "));
     const lasts = parseDuration(length);
-    if (between !== "for" || !begins || lasts === undefined || lasts < shortestWindow || lasts > longestWindow)
-      return undefined;
+    if (between !== "for" || !begins || lasts === undefined || lasts < minWindow || lasts > maxWindow) return undefined;
     windows.push({ begins, lasts });
   }
   return windows;
@@ -111,6 +110,6 @@ export const windows = (sentence: string): Setting<string> =>
   checked(
     text("", sentence, anyText),
     `times such as "0 22 * * 1-5 for 8h; 0 0 * * 6 for 2d": a crontab's five fields and a duration, from ` +
-      `${exactDuration(shortestWindow)} to ${exactDuration(longestWindow)}`,
+      `${exactDuration(minWindow)} to ${exactDuration(maxWindow)}`,
     parseWindows,
   );

@@ -5,7 +5,7 @@ import { isRecord } from "../base/json.ts";
 import { nearest } from "../base/text/nearest.ts";
 import { codeOf, inWords, readText } from "./read-text.ts";
 import { type Config, settings } from "./settings.ts";
-import { defaultsOf, doubt, lay, layTree, quoted, settingsIn, type Values } from "./values.ts";
+import { defaultsOf, doubt, lay, mergeTree, quote, settingsIn, type Values } from "./values.ts";
 import { wholeConfig } from "./whole.ts";
 import { parseYaml, type YamlDocument } from "./yaml.ts";
 
@@ -46,13 +46,14 @@ export function loadConfig(sources: Sources): Loaded {
   const warnings: string[] = [];
 
   const { profile } = sources;
-  if (profile) problems.push(...layTree(values, settings, profile.settings, { where: () => `profile ${profile.id}` }));
+  if (profile)
+    problems.push(...mergeTree(values, settings, profile.settings, { where: () => `profile ${profile.id}` }));
 
   const files = filesOf(sources.file, warnings, problems);
   for (const file of files) problems.push(...layFile(values, file));
   const { remote } = sources;
   if (remote)
-    problems.push(...layTree(values, settings, remote.config, { where: () => `fleet, version ${remote.version}` }));
+    problems.push(...mergeTree(values, settings, remote.config, { where: () => `fleet, version ${remote.version}` }));
   problems.push(...layEnvironment(values, sources.env, warnings));
   problems.push(...layNames(values, sources.hostname));
 
@@ -71,7 +72,7 @@ export function checkFile(file: string): void {
 export function profileProblems({ id, settings: tree }: NonNullable<Sources["profile"]>): readonly string[] {
   const values = defaultsOf(settings);
   try {
-    wholeConfig(values, layTree(values, settings, tree, { where: () => `profile ${id}` }));
+    wholeConfig(values, mergeTree(values, settings, tree, { where: () => `profile ${id}` }));
     return [];
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
@@ -98,7 +99,7 @@ function layDocument(values: Values, file: string, { value, lineOf }: YamlDocume
   if (value === undefined) return [];
   if (!isRecord(value)) {
     doubt(values, "");
-    return [`${file}: must contain settings, not ${quoted(value)}`];
+    return [`${file}: must contain settings, not ${quote(value)}`];
   }
   const where = (path: readonly string[]): string => {
     const line = lineOf(path);
@@ -108,11 +109,11 @@ function layDocument(values: Values, file: string, { value, lineOf }: YamlDocume
   const { apiVersion: version, kind: sort, ...tree } = value;
   if (version !== apiVersion) problems.push(`${where(["apiVersion"])}: ${mustSay("apiVersion", apiVersion, version)}`);
   if (sort !== kind) problems.push(`${where(["kind"])}: ${mustSay("kind", kind, sort)}`);
-  return [...problems, ...layTree(values, settings, tree, { where })];
+  return [...problems, ...mergeTree(values, settings, tree, { where })];
 }
 
 const mustSay = (key: string, expected: string, found: unknown): string =>
-  `must say "${key}: ${expected}"${found === undefined ? "" : `, not ${quoted(found)}`}`;
+  `must say "${key}: ${expected}"${found === undefined ? "" : `, not ${quote(found)}`}`;
 
 /** The environment variable of a setting: SITEWARD_NODE_LIFECYCLE_GRACE_PERIOD for `nodeLifecycle.gracePeriod`. */
 export const variableOf = (path: string): string =>
@@ -156,7 +157,7 @@ function layNames(values: Values, hostname: string): readonly string[] {
     const parsed = name.parse(host);
     if (parsed === undefined)
       return [
-        `this host's name ${quoted(hostname)} cannot be the board's name; set board.name, which takes ${name.accepts}`,
+        `this host's name ${quote(hostname)} cannot be the board's name; set board.name, which takes ${name.accepts}`,
       ];
     values.set("board.name", { value: parsed, origin: "host name" });
   }

@@ -1,15 +1,15 @@
 import { closeSync, constants, lstatSync, openSync, readSync, statSync } from "node:fs";
 
 /** Maximum size of a file, in bytes, a hundred times the size of a file with every setting and its description. */
-const largestFile = 512 * 1024;
+const maxFileBytes = 512 * 1024;
 
 /** Minimum size of a read, in bytes: a few reads are enough for a file that does not report its size. */
-const shortestRead = 4096;
+const minRead = 4096;
 
 /** The text of a file or, as a predicate, why it cannot be read: "is a folder, not a file". `largest`: in bytes. */
 export function readText(
   file: string,
-  largest = largestFile,
+  largest = maxFileBytes,
 ): { readonly text: string } | { readonly problem: string } {
   try {
     const found = statSync(file);
@@ -37,7 +37,7 @@ function readBytes(
   try {
     const pieces: Uint8Array[] = [];
     for (let length = 0; length <= largest; ) {
-      const piece = Buffer.allocUnsafe(Math.max(expected + 1, shortestRead));
+      const piece = Buffer.allocUnsafe(Math.max(expected + 1, minRead));
       const read = readSync(handle, piece);
       if (read === 0) return Buffer.concat(pieces);
       pieces.push(piece.subarray(0, read));

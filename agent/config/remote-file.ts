@@ -2,7 +2,7 @@ import { copyFileSync } from "node:fs";
 import path from "node:path";
 import { replaceDurably } from "./durable-file.ts";
 import { isMissing, readText } from "./read-text.ts";
-import { blank, decodeRecord, encodeRecord, type RemoteRecord, started } from "./remote-record.ts";
+import { blank, decodeRecord, encodeRecord, type RemoteRecord, recordStart } from "./remote-record.ts";
 
 const fileIn = (folder: string): string => path.join(folder, "remote.json");
 /** A copy of the file, written before it: both are damaged only if the card fails twice. */
@@ -13,7 +13,7 @@ const asideIn = (folder: string): string => path.join(folder, "remote.json.damag
 /**
  * In bytes: ten times the maximum size of the documents in the file. A larger file counts as damaged and is not read.
  */
-const largest = 4 * 1024 * 1024;
+const maxFileBytes = 4 * 1024 * 1024;
 
 /** What a new process found in the state folder. */
 export interface StartedRemote {
@@ -44,7 +44,7 @@ export function writeRemote(folder: string, record: RemoteRecord): void {
  */
 export function startRemote(folder: string): StartedRemote {
   const { record, isDamaged, isAbsent } = found(folder);
-  const next = started(record);
+  const next = recordStart(record);
   if (next === record && !isDamaged && !isAbsent) return { record, setAside: undefined, isRestored: false };
   const setAside = isDamaged ? keepDamaged(folder) : undefined;
   try {
@@ -73,7 +73,7 @@ function found(folder: string): {
 /** The record in a file or, as a sentence, why it cannot be read; undefined if there is no file. */
 function readFrom(file: string): RemoteRecord | string | undefined {
   if (isMissing(file)) return undefined;
-  const source = readText(file, largest);
+  const source = readText(file, maxFileBytes);
   if ("problem" in source) return `${file} ${source.problem}`;
   return decodeRecord(source.text) ?? `${file} is damaged`;
 }

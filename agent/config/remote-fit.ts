@@ -1,4 +1,4 @@
-import { isRecord, type JsonRecord, pointerStep, pointerSteps } from "../base/json.ts";
+import { isRecord, type JsonRecord, jsonPointerToken, jsonPointerTokens } from "../base/json.ts";
 import type { Loaded } from "./load.ts";
 import { judgeRemote, mayLeadWithout } from "./remote-judge.ts";
 import type { Fault, Kept } from "./remote-record.ts";
@@ -33,7 +33,7 @@ export function fitRemote(
     if (!isFaults(next))
       return { loaded: next, leftOut: leftOut.length > 0 ? { version, faults: leftOut } : undefined };
     leftOut.push(...next);
-    for (const { path } of next) rest = without(rest, pointerSteps(path));
+    for (const { path } of next) rest = without(rest, jsonPointerTokens(path));
   }
 }
 
@@ -56,7 +56,7 @@ function merged(remote: Sent, load: (remote: Sent) => Loaded): Loaded | readonly
         .filter((at) => isIn(remote.config, at.split(".")))
         .map((at): Fault => {
           const why = at === path ? message : `does not fit: ${path} ${message}`;
-          return { path: at.split(".").map(pointerStep).join(""), code: "schema", message: why };
+          return { path: at.split(".").map(jsonPointerToken).join(""), code: "schema", message: why };
         }),
     );
     // Without a conflict, the fault is not in the fleet settings.

@@ -1,4 +1,4 @@
-import { isRecord, pointerStep, pointerSteps } from "../base/json.ts";
+import { isRecord, jsonPointerToken, jsonPointerTokens } from "../base/json.ts";
 import type { Fault } from "./remote-record.ts";
 import type { Entries, Section } from "./schema.ts";
 import { settings } from "./settings.ts";
@@ -48,7 +48,7 @@ interface Least {
  * judged lost, which a trial does not detect. A site whose kubelets renew faster can set a lower value in the board's
  * own files.
  */
-const shortestGrace: Least = {
+const minGracePeriod: Least = {
   value: 20_000,
   message: "must be at least 20s in fleet settings, because a kubelet renews its Lease every 10s",
 };
@@ -56,15 +56,15 @@ const shortestGrace: Least = {
 /**
  * A leader of a small site uses about 65 MiB; below this limit it would restart again and again, even after the trial.
  */
-const leastMemory: Least = {
+const minMemory: Least = {
   value: 96 * 1024 * 1024,
   message: "must be at least 96MiB in fleet settings, because a leader needs that much",
 };
 
-const leastValues: ReadonlyMap<string, Least> = new Map([
-  ["nodeLifecycle.gracePeriod", shortestGrace],
-  ["nodeLifecycle.startupGracePeriod", shortestGrace],
-  ["memory.hard", leastMemory],
+const minValues: ReadonlyMap<string, Least> = new Map([
+  ["nodeLifecycle.gracePeriod", minGracePeriod],
+  ["nodeLifecycle.startupGracePeriod", minGracePeriod],
+  ["memory.hard", minMemory],
 ]);
 
 /** The faults in the fleet's settings, up to 20. `locked`: the value of remote.locked. */
@@ -73,7 +73,7 @@ export function judgeRemote(config: unknown, locked: string | undefined): readon
   const isLocked = matcherOf(locked?.split(",").map((key) => key.trim()) ?? []);
   const isBoardOnly = matcherOf(boardOnly);
   const visit = (section: Section<Entries>, written: unknown, path: readonly string[]): void => {
-    const pointer = path.map(pointerStep).join("");
+    const pointer = path.map(jsonPointerToken).join("");
     if (!isRecord(written)) {
       faults.push({ path: pointer, code: "schema", message: "must be a section" });
       return;
@@ -81,7 +81,7 @@ export function judgeRemote(config: unknown, locked: string | undefined): readon
     for (const [name, value] of Object.entries(written)) {
       const at = [...path, name];
       const key = at.join(".");
-      const here = pointer + pointerStep(name);
+      const here = pointer + jsonPointerToken(name);
       const entry = Object.hasOwn(section.entries, name) ? section.entries[name] : undefined;
       if (!entry) faults.push({ path: here, code: "unknown-key" });
       else if (isBoardOnly(key)) faults.push({ path: here, code: "unsupported" });
@@ -91,7 +91,7 @@ export function judgeRemote(config: unknown, locked: string | undefined): readon
         const parsed = entry.parse(value);
         if (parsed === undefined) faults.push({ path: here, code: "schema", message: `takes ${entry.accepts}` });
         else {
-          const least = leastValues.get(key);
+          const least = minValues.get(key);
           if (least && Number(parsed) < least.value)
             faults.push({ path: here, code: "schema", message: least.message });
         }
@@ -99,14 +99,14 @@ export function judgeRemote(config: unknown, locked: string | undefined): readon
     }
   };
   visit(settings, config, []);
-  return faults.slice(0, mostFaults);
+  return faults.slice(0, maxFaults);
 }
 
 /** Whether a board may lead without the faulty setting; if its path is "", without any fleet settings. */
 export const mayLeadWithout = ({ path }: Fault): boolean =>
-  path !== "" && !matcherOf(leaderScope)(pointerSteps(path).join("."));
+  path !== "" && !matcherOf(leaderScope)(jsonPointerTokens(path).join("."));
 
-const mostFaults = 20;
+const maxFaults = 20;
 
 /** A pattern is a setting's path, "leader.*" for a section and everything in it, or "*" for everything. */
 function matcherOf(patterns: readonly string[]): (key: string) => boolean {

@@ -4,7 +4,7 @@ import { isRecord, type JsonRecord, recordIn } from "../base/json.ts";
  * The highest accepted version of a document; large enough for milliseconds since 1970. A board accepts only versions
  * higher than the last, so without this limit an absurdly high one, sent by mistake, would block all later ones.
  */
-export const largestVersion = 999_999_999_999_999;
+export const maxVersion = 999_999_999_999_999;
 
 /** A stored document with fleet settings. */
 export interface Kept {
@@ -98,16 +98,19 @@ const maxStarts = 2;
 export const inForce = ({ trial, current }: RemoteRecord): Kept | undefined => trial?.document ?? current;
 
 /** The record after a trial has begun. */
-export const tried = (record: RemoteRecord, trial: Omit<Trial, "starts">): RemoteRecord => ({
+export const recordTrial = (record: RemoteRecord, trial: Omit<Trial, "starts">): RemoteRecord => ({
   ...record,
   trial: { ...trial, starts: 0 },
   verdict: undefined,
 });
 
-export const rejected = (record: RemoteRecord, verdict: RemoteRejection): RemoteRecord => ({ ...record, verdict });
+export const recordRejection = (record: RemoteRecord, verdict: RemoteRejection): RemoteRecord => ({
+  ...record,
+  verdict,
+});
 
 /** The record after the document has passed its trial. The previous `current` becomes a version to return to. */
-export const committed = (record: RemoteRecord, document: Kept): RemoteRecord => ({
+export const commitTrial = (record: RemoteRecord, document: Kept): RemoteRecord => ({
   ...record,
   trial: undefined,
   current: document,
@@ -117,7 +120,7 @@ export const committed = (record: RemoteRecord, document: Kept): RemoteRecord =>
 });
 
 /** The record after the trial was ended because of harm. `why`: the reason, reported to the fleet. */
-export function rolledBack(record: RemoteRecord, why: string): RemoteRecord {
+export function rollBack(record: RemoteRecord, why: string): RemoteRecord {
   const { trial } = record;
   if (!trial) return record;
   const { version, hash } = trial.document;
@@ -132,7 +135,7 @@ export const ownFiles = 0;
  * The record after a return to a version that passed its trial, by default the last one; undefined if there is no such
  * version. The newest document is marked as rolled back, so that it is not tried again.
  */
-export function returned(record: RemoteRecord, to: number | undefined): RemoteRecord | undefined {
+export function returnTo(record: RemoteRecord, to: number | undefined): RemoteRecord | undefined {
   const { trial, current, desired } = record;
   // During a trial, the last good version is the one that was in force before it.
   const good = trial && current ? [current, ...record.good] : record.good;
@@ -160,10 +163,10 @@ export function returned(record: RemoteRecord, to: number | undefined): RemoteRe
  * The record after one more process start. During a trial, starts are counted; after too many (`maxStarts`), the trial
  * is rolled back.
  */
-export function started(record: RemoteRecord): RemoteRecord {
+export function recordStart(record: RemoteRecord): RemoteRecord {
   const { trial } = record;
   if (!trial) return record;
-  if (trial.starts >= maxStarts) return rolledBack(record, "the agent ended more than once during the trial");
+  if (trial.starts >= maxStarts) return rollBack(record, "the agent ended more than once during the trial");
   return { ...record, trial: { ...trial, starts: trial.starts + 1 } };
 }
 

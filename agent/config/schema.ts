@@ -122,7 +122,7 @@ export const flag = (standard: boolean, sentence: string): Setting<boolean> =>
   settingOf(yesNo, standard, sentence, (text) => (text === "true" ? true : text === "false" ? false : undefined));
 
 /** Maximum length of a string, in characters. Limits the time that patterns take. */
-const longestText = 4096;
+const maxTextLength = 4096;
 
 /** A text setting. `accepts`: the pattern in words. `longest`: in characters. */
 export function text(
@@ -130,7 +130,7 @@ export function text(
   sentence: string,
   form: { readonly pattern: RegExp; readonly accepts: string; readonly longest?: number },
 ): Setting<string> {
-  const { longest = longestText } = form;
+  const { longest = maxTextLength } = form;
   const parse = (written: unknown): string | undefined =>
     typeof written === "string" && written.length <= longest && form.pattern.test(written) ? written : undefined;
   return {

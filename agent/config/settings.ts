@@ -185,7 +185,7 @@ export const settings = section("Configuration of the siteward agent.", {
     ),
   }),
   nodeLifecycle: section("When a board counts as lost, and how fast pods are evicted.", {
-    monitorPeriod: duration("5s", "How often the boards are judged.", { min: "100ms", max: "10m" }),
+    monitorPeriod: duration("5s", "Interval between checks of the boards' health.", { min: "100ms", max: "10m" }),
     gracePeriod: duration("50s", "How long a board may stay silent before it counts as lost.", {
       min: "1s",
       max: "1d",
@@ -278,7 +278,10 @@ export const settings = section("Configuration of the siteward agent.", {
     }),
     sqlite: section("Settings of SQLite.", {
       cacheKiB: integer(512, "Size of SQLite's page cache, in KiB.", { min: 64, max: 1_048_576 }),
-      mmapMiB: integer(0, "How much of the file is mapped into memory, in MiB.", { min: 0, max: 4096 }),
+      mmapMiB: integer(0, "Maximum size of the memory map of the database file, in MiB; 0 turns it off.", {
+        min: 0,
+        max: 4096,
+      }),
       walAutocheckpointPages: integer(2000, "Number of pages in the write-ahead log that triggers a checkpoint.", {
         min: 10,
         max: 100_000,

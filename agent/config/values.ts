@@ -43,7 +43,7 @@ export function defaultsOf(section: Section<Entries>): Values {
 }
 
 /** Merges a tree from YAML or JSON into the values. Leaves invalid entries out and returns their problems. */
-export function layTree(values: Values, root: Section<Entries>, tree: unknown, layer: Layer): readonly string[] {
+export function mergeTree(values: Values, root: Section<Entries>, tree: unknown, layer: Layer): readonly string[] {
   const problems: string[] = [];
   const doubted: string[] = [];
   const visit = (section: Section<Entries>, written: unknown, path: readonly string[]): void => {
@@ -51,7 +51,7 @@ export function layTree(values: Values, root: Section<Entries>, tree: unknown, l
     if (written === null) return;
     if (typeof written !== "object" || Array.isArray(written)) {
       const inside = Object.keys(section.entries).join(", ");
-      problems.push(`${layer.where(path)}: ${nameOf(path)} is a section with ${inside}, not ${quoted(written)}`);
+      problems.push(`${layer.where(path)}: ${nameOf(path)} is a section with ${inside}, not ${quote(written)}`);
       doubted.push(path.join("."));
       return;
     }
@@ -91,7 +91,7 @@ export function lay(
 ): void {
   if (parsed !== undefined) values.set(path, { value: parsed, origin });
   else {
-    const given = written === null ? "has no value" : `cannot be ${quoted(written)}`;
+    const given = written === null ? "has no value" : `cannot be ${quote(written)}`;
     problems.push(`${origin}: ${path} ${given}; it takes ${setting.accepts}`);
     doubt(values, path);
   }
@@ -112,7 +112,7 @@ export function treeOf<E extends Entries>(section: Section<E>, values: Values): 
 }
 
 /** A value as JSON, without secrets and cut to 60 characters, for messages. */
-export function quoted(written: unknown): string {
+export function quote(written: unknown): string {
   const shown = withoutSecrets(JSON.stringify(written) ?? String(written));
   return shown.length > 60 ? `${shown.slice(0, 57)}...` : shown;
 }

@@ -6,7 +6,7 @@ import { type Freeze, freezeOn, type Holds, noHolds } from "../holds/holds.ts";
 import { isQuarantineActive, latestQuarantineEnd, linkOf, nextQuarantine } from "../judgement/link.ts";
 import { notLive } from "../judgement/verdict.ts";
 import type { SiteView } from "../loop/controller.ts";
-import { noWord, type WordOf } from "./node-lifecycle/health.ts";
+import { type LanAnswerOf, noLanAnswer } from "./node-lifecycle/health.ts";
 import type { SiteMemory } from "./node-lifecycle/memory.ts";
 import type { NodeLifecycleSettings } from "./node-lifecycle/settings.ts";
 import { verdictNow } from "./node-lifecycle/verdict-now.ts";
@@ -38,7 +38,7 @@ export interface BoardVerdictDeps {
   /** The safety valve at this time; by default it is open. */
   readonly valve?: ValveAt;
   /** The last words of boards; by default there are none. */
-  readonly wordOf?: WordOf;
+  readonly wordOf?: LanAnswerOf;
 }
 
 /** The freeze that covers a board. Without a Node, its zone is unknown, so a freeze of any zone applies. */
@@ -47,7 +47,7 @@ export const freezeOnBoard = (holds: Holds, board: string, node: Node | undefine
 
 /** Verdicts from the cached Nodes and their Leases: a controller that calls this must list both in `reads`. */
 export function boardVerdicts(
-  { settings, judge, holds: holdsAt = () => noHolds, wordOf = noWord }: BoardVerdictDeps,
+  { settings, judge, holds: holdsAt = () => noHolds, wordOf = noLanAnswer }: BoardVerdictDeps,
   site: SiteView,
 ): BoardVerdicts {
   const holds = holdsAt(site.now);

@@ -24,9 +24,7 @@ interface Expected {
   readonly version: string | undefined;
   /** When the write succeeded. */
   readonly at: Instant;
-  /**
-   * How often the API has confirmed that the object exists, and when it last did; undefined if it has not been asked.
-   */
+  /** Number of reads that confirmed the object, and the time of the last; undefined before the first such read. */
   readonly confirmed?: { readonly times: number; readonly at: Instant };
 }
 
@@ -38,9 +36,9 @@ const dropAfter: Millis = 300_000;
  * A watch that keeps up delivers our own writes within `first`; after that, the API is asked at growing intervals. A
  * webhook may have made the object so large that the cache will never show it.
  */
-const checks = { first: 2000, most: 300_000 } as const;
+const checks = { first: 2000, max: 300_000 } as const;
 /** Maximum number of requests to the API in one pass. */
-const mostRequests = 16;
+const maxRequests = 16;
 
 /** How soon to check again while something is expected, even without a change. */
 export const expectationRecheck: Millis = checks.first;
@@ -84,7 +82,7 @@ export async function outstanding<T extends KubeObject>(
   const left = new Map<string, Expected>();
   let requests = 0;
   for (const [uid, one] of await site.inTurns(unmet(expected, resource, site))) {
-    if (!isDue(one, site.now) || requests === mostRequests) {
+    if (!isDue(one, site.now) || requests === maxRequests) {
       left.set(uid, one);
       continue;
     }

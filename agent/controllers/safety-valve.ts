@@ -1,5 +1,5 @@
 import type { Pod } from "../api/core.ts";
-import { isTakenUp } from "../api/pods.ts";
+import { wasAcceptedByKubelet } from "../api/pods.ts";
 import { type Instant, isAfter } from "../base/clock.ts";
 import type { GateFacts, Restraint } from "../decisions/grounds.ts";
 import type { Cause } from "../execution/actions.ts";
@@ -31,7 +31,7 @@ export const openValve: ValveNow = { shut: undefined, boards: "all" };
 
 /** Why the valve permits no act now; undefined if it permits one. */
 export function shutValve(view: ValveView, limit: number, now: Instant): ValveNow["shut"] {
-  const { acts, isUnknown, of, used, opensAt } = view;
+  const { acts, isUnknown, of, usedByNamespace: used, opensAt } = view;
   if (opensAt !== undefined && !isAfter(opensAt, now)) return undefined;
   const count = of === "share" && used !== undefined ? used : acts;
   return { restraint: { why: "valve", of: isUnknown ? "unknown" : of, count, limit }, until: opensAt };
@@ -58,14 +58,15 @@ export const valveFact = (restraint: ValveRestraint | undefined): Pick<GateFacts
 /** The same for the deletion of a pod, which harms nothing if no kubelet has started it. */
 export const valveFactsOn = (pod: Pod, shut: ValveNow["shut"]): Pick<GateFacts, "valve" | "newPod"> => ({
   ...valveFact(shut?.restraint),
-  ...(!isTakenUp(pod) && { newPod: true }),
+  ...(!wasAcceptedByKubelet(pod) && { newPod: true }),
 });
 
 /** The part of a cause which says that the deletion of this pod is harmless; empty if it is not. */
-export const harmlessIfNew = (pod: Pod): Pick<Cause, "isHarmless"> => (isTakenUp(pod) ? {} : { isHarmless: true });
+export const harmlessIfNew = (pod: Pod): Pick<Cause, "isHarmless"> =>
+  wasAcceptedByKubelet(pod) ? {} : { isHarmless: true };
 
 /** The number of boards that may be tainted at the same time. */
-export function mostTainted({ boards }: ValveNow, siteSize: number): number {
+export function maxTaintedBoards({ boards }: ValveNow, siteSize: number): number {
   if (boards === "all") return Number.POSITIVE_INFINITY;
   return boards === "half" ? Math.max(1, Math.floor(siteSize / 2)) : boards;
 }

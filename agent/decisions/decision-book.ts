@@ -84,15 +84,15 @@ const retry: Millis = 60_000;
  * failure displaces one that has ended; otherwise, a story displaces one of the namespace that has most of them, if that
  * is more than its own has, or if it is about a board. If there is none to displace, no new story begins.
  */
-const mostOpen = 256;
+const maxOpen = 256;
 /** A failed story ends once the act has not been tried for this long; another attempt begins a new one. */
-const longestRest: Millis = 3_600_000;
+const maxBackoff: Millis = 3_600_000;
 /** Maximum number of stories waiting to be stored. */
-const mostWaiting = 256;
+const maxWaiting = 256;
 /** Maximum number of objects named for each group of acts that are held back. */
-const mostNamed = 5;
+const maxNamed = 5;
 /** In characters. Longer error messages are cut, because a server may answer with any text. */
-const longestError = 256;
+const maxErrorLength = 256;
 
 /**
  * Writes the decision records of this board: a log line immediately, and a row in state.db within seconds. No act waits
@@ -142,7 +142,7 @@ export class DecisionBook implements Decisions {
       story.record = { ...story.record, because, gate };
       this.#change(story, "done");
     } else if (this.#isOpened(id, story, (other) => this.#isOver(other))) {
-      const failed = { failures: failures + 1, error: sentenceOf(error).slice(0, longestError) };
+      const failed = { failures: failures + 1, error: sentenceOf(error).slice(0, maxErrorLength) };
       story.heldBy = undefined;
       story.record = { ...story.record, because, gate, ...failed };
       if (failures === 0 || state !== "failed") this.#change(story, "failed");
@@ -243,7 +243,7 @@ export class DecisionBook implements Decisions {
       const key = `${found.why} ${act} ${board}`;
       const { since, ...restraint } = found;
       const group = groups.get(key) ?? { board, act, restraint, since, count: 0, some: [] };
-      const some = group.some.length < mostNamed ? [...group.some, subjectText(on)] : group.some;
+      const some = group.some.length < maxNamed ? [...group.some, subjectText(on)] : group.some;
       groups.set(key, { ...group, count: group.count + 1, some });
     }
     return [...groups.values()];
@@ -285,7 +285,7 @@ export class DecisionBook implements Decisions {
   }
 
   #isOver(story: Story): boolean {
-    return hasFailed(story) && elapsed(story.movedAt, this.#ambient.clock.now()) > longestRest;
+    return hasFailed(story) && elapsed(story.movedAt, this.#ambient.clock.now()) > maxBackoff;
   }
 
   /** Stops following a story. */
@@ -299,7 +299,7 @@ export class DecisionBook implements Decisions {
    * that has most; if there is none, the story is not added. Returns whether it is open now.
    */
   #isOpened(id: string, story: Story, givesWay: (other: Story) => boolean): boolean {
-    if (!this.#open.has(id) && this.#open.size >= mostOpen) {
+    if (!this.#open.has(id) && this.#open.size >= maxOpen) {
       const other = [...this.#open].find(([, one]) => givesWay(one)) ?? this.#ofLargestNamespace(story.record);
       if (other === undefined) return false;
       this.#leave(...other);
@@ -383,7 +383,7 @@ export class DecisionBook implements Decisions {
   #keep(story: Story): void {
     // Without room, because the disk fails or cannot keep up, the oldest is dropped; it remains in the log.
     const [oldest] = this.#waiting;
-    if (!this.#waiting.has(story) && this.#waiting.size >= mostWaiting && oldest) this.#waiting.delete(oldest);
+    if (!this.#waiting.has(story) && this.#waiting.size >= maxWaiting && oldest) this.#waiting.delete(oldest);
     this.#waiting.add(story);
     this.#bell.ring();
   }

@@ -23,12 +23,12 @@ export interface ChangeSummary {
   readonly term: number;
   /** The number of acts that entered each state. */
   readonly counts: readonly { readonly act: RecordedAct; readonly state: StoryState; readonly count: number }[];
-  /** The first changes, at most `mostNamed`. */
+  /** The first changes, at most `maxNamed`. */
   readonly first: readonly NamedChange[];
 }
 
 /** All changes are counted, but only this many are named, because an outage may change thousands of records. */
-const mostNamed = 10;
+const maxNamed = 10;
 
 /** Collects the changes of decision records for a reader that asks from time to time. */
 export class DecisionChanges {
@@ -41,7 +41,7 @@ export class DecisionChanges {
     const key = `${act} ${state}`;
     this.#counts.set(key, { act, state, count: (this.#counts.get(key)?.count ?? 0) + 1 });
     this.#term = term;
-    if (this.#first.length < mostNamed) this.#first.push(named(record));
+    if (this.#first.length < maxNamed) this.#first.push(named(record));
   }
 
   /** The changes since the last call; undefined if there were none. */

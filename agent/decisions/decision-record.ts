@@ -79,7 +79,7 @@ export interface DecisionRecord {
   readonly last: StoredMoment;
   /** The reasons why the act was held back, each listed once, with the first time it applied. */
   readonly restraints: readonly (Restraint & { readonly since: StoredMoment })[];
-  /** How often the act failed. */
+  /** Number of times the act failed. */
   readonly failures: number;
   /** The last failure, as a sentence. */
   readonly error?: string;

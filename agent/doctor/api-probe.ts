@@ -30,7 +30,7 @@ export interface Greeting {
 
 const timeLimit: Millis = 10_000;
 /** Maximum number of bytes read of a body; the rest is dropped. */
-const longestAnswer = 4 * 2 ** 20;
+const maxAnswerLength = 4 * 2 ** 20;
 
 /** Sends a few requests to the API server with the agent's credentials, over one connection. */
 export class ApiProbe {
@@ -105,7 +105,7 @@ export class ApiProbe {
       for await (const chunk of response.body) {
         chunks.push(chunk);
         length += chunk.length;
-        if (length > longestAnswer) break;
+        if (length > maxAnswerLength) break;
       }
       return { status: response.status, headers: response.headers, body: parsed(Buffer.concat(chunks).toString()) };
     } finally {

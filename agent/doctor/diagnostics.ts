@@ -38,7 +38,7 @@ export interface DiagnosticsDeps {
 }
 
 /** Maximum number of log lines; the newest are kept. */
-const mostLines = 20_000;
+const maxLines = 20_000;
 
 /** Collects all sections into one archive, with this board's secrets redacted. */
 export function collectDiagnostics(
@@ -128,7 +128,7 @@ function configText(config: Config, origins: ReadonlyMap<string, string> | undef
 
 async function logText({ program, logsSince }: DiagnosticsDeps): Promise<string | undefined> {
   const since = `-${Math.ceil(logsSince / 1000)}s`;
-  const flags = ["-u", "siteward.service", "--no-pager", "-o", "short-iso", "--since", since, "-n", String(mostLines)];
+  const flags = ["-u", "siteward.service", "--no-pager", "-o", "short-iso", "--since", since, "-n", String(maxLines)];
   const asked = await program("journalctl", flags);
   return asked === undefined ? undefined : asked.stdout || asked.stderr;
 }

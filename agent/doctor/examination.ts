@@ -2,9 +2,10 @@ import { sentenceOf } from "../base/errors.ts";
 import { powerReading } from "../board/sensors/power.ts";
 import { temperatureReading } from "../board/sensors/thermal.ts";
 import { readText } from "../config/read-text.ts";
+import { type CheckResult, fail, skip } from "./check-result.ts";
 import { agentState } from "./checks/agent-state.ts";
 import { apiRbac, apiTls } from "./checks/api.ts";
-import { boardProfile, powerVerdict, temperatureVerdict } from "./checks/board.ts";
+import { boardProfile, checkPower, checkTemperature } from "./checks/board.ts";
 import { cacheCurrent } from "./checks/cache.ts";
 import { clockSkew, clockSync } from "./checks/clock.ts";
 import { configParse } from "./checks/configuration.ts";
@@ -22,10 +23,9 @@ import { sandboxScore, systemdNotify, systemdVersion, systemdWatchdog } from "./
 import { versionSkew } from "./checks/version.ts";
 import { witnessLan } from "./checks/witness.ts";
 import { configOf, type Patient } from "./patient.ts";
-import { type CheckVerdict, fail, skip } from "./verdict.ts";
 
 /** The verdict of one check. */
-export interface Finding extends CheckVerdict {
+export interface Finding extends CheckResult {
   readonly id: string;
 }
 
@@ -33,7 +33,7 @@ interface Check {
   readonly id: string;
   /** Uses the network; skipped with --offline. */
   readonly usesNetwork?: true;
-  run(patient: Patient, broker: BrokerChecks): CheckVerdict | Promise<CheckVerdict>;
+  run(patient: Patient, broker: BrokerChecks): CheckResult | Promise<CheckResult>;
 }
 
 const notConfigured = skip("the configuration cannot be read");
@@ -63,12 +63,12 @@ const checks: readonly Check[] = [
       return boardProfile(configuration.loaded.profile, files.read, "text" in written ? written.text : undefined);
     },
   },
-  { id: "board.power", run: ({ files }) => powerVerdict(powerReading(files)) },
+  { id: "board.power", run: ({ files }) => checkPower(powerReading(files)) },
   {
     id: "board.temp",
     run: (patient) => {
       const config = configOf(patient);
-      return config ? temperatureVerdict(temperatureReading(patient.files), config.board.temperature) : notConfigured;
+      return config ? checkTemperature(temperatureReading(patient.files), config.board.temperature) : notConfigured;
     },
   },
   { id: "storage.persist", run: storagePersist },

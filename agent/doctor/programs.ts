@@ -12,7 +12,7 @@ export type RunProgram = (command: string, args: readonly string[]) => Promise<R
 
 const timeLimit: Millis = 10_000;
 /** Maximum number of bytes kept of each output stream; the rest is dropped. */
-const longest = 4 * 2 ** 20;
+const maxOutput = 4 * 2 ** 20;
 
 /** Runs programs with a minimal environment, in which their output is English. */
 export const programRunner =
@@ -26,6 +26,6 @@ export const programRunner =
   ): RunProgram =>
   async (command, args) => {
     const env = { PATH: path ?? "/usr/sbin:/usr/bin:/sbin:/bin", LC_ALL: "C.UTF-8", SYSTEMD_COLORS: "0" };
-    const ended = await runProgram(command, args, { patience: limit, longest, clock, signal, env });
+    const ended = await runProgram(command, args, { patience: limit, longest: maxOutput, clock, signal, env });
     return "failed" in ended ? undefined : { code: ended.code, stdout: ended.stdout, stderr: ended.stderr };
   };

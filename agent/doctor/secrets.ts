@@ -6,7 +6,7 @@ import type { Config } from "../config/settings.ts";
 import { credentialFile } from "./credential-places.ts";
 
 /** Maximum size of a file, in bytes; larger files are not read. */
-const largest = 1024 * 1024;
+const maxFileBytes = 1024 * 1024;
 
 /** The secrets on this board that this user may read, to be redacted from the archive. */
 export function knownSecrets(config: Config | undefined, places: Places): readonly string[] {
@@ -35,7 +35,7 @@ function namesIn(folder: string): readonly string[] {
 
 function textOf(file: string): readonly string[] {
   try {
-    return statSync(file).size <= largest ? [readFileSync(file, "utf8")] : [];
+    return statSync(file).size <= maxFileBytes ? [readFileSync(file, "utf8")] : [];
   } catch {
     return [];
   }

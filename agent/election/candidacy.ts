@@ -1,14 +1,14 @@
 import type { Ambient } from "../base/ambient.ts";
 import { earlierOf, elapsed, type Instant, isAfter, type Millis, shifted } from "../base/clock.ts";
 import { type LeaseTiming, timingProblems } from "../base/lease-timing.ts";
-import { longestTakeover } from "./follower-pace.ts";
+import { maxTakeover } from "./follower-pace.ts";
 import { type ClaimRest, FruitlessClaims } from "./fruitless-claims.ts";
 import type { CandidateReading } from "./lease-observer.ts";
 import type { Candidate } from "./lease-rules.ts";
 import type { TermEnding } from "./term.ts";
 
 /** A period in which this board does not stand for election. */
-export interface Rest {
+export interface CandidacyBackoff {
   readonly until: Instant;
   readonly why: string;
   /** An operator ordered it. */
@@ -28,9 +28,9 @@ export interface CandidacyDeps {
    * Stores the rest for this board's next process (`formerRest`); called before the Lease is released. `undefined`
    * deletes the stored rest.
    */
-  readonly rememberRest?: (rest: Rest | undefined) => void;
+  readonly rememberRest?: (rest: CandidacyBackoff | undefined) => void;
   /** The rest stored by an earlier process of this board; undefined if there is none. */
-  readonly formerRest?: Rest | undefined;
+  readonly formerRest?: CandidacyBackoff | undefined;
 }
 
 /**
@@ -47,7 +47,7 @@ export class Candidacy {
   readonly #deps: CandidacyDeps;
   readonly #fruitless: FruitlessClaims;
   /** `isStored`: whether later processes of this board observe the rest too. */
-  #rest: (Rest & { readonly isStored: boolean }) | undefined;
+  #rest: (CandidacyBackoff & { readonly isStored: boolean }) | undefined;
   /** When this board first found the Lease free to claim; undefined if it was not free at the last read. */
   #freeSince: Instant | undefined;
   /**
@@ -74,7 +74,7 @@ export class Candidacy {
     if (!this.#rest?.isOrdered || !this.#isResting(now)) return undefined;
     const { until } = this.#rest;
     if (this.#freeAt === undefined) return until;
-    const unused = shifted(this.#freeAt, Math.max(0, longestTakeover(this.#deps.timing) - this.#shownFree));
+    const unused = shifted(this.#freeAt, Math.max(0, maxTakeover(this.#deps.timing) - this.#shownFree));
     return earlierOf(until, unused);
   }
 
@@ -144,8 +144,8 @@ export class Candidacy {
    * Makes this board not stand for `duration`, even after a restart. If the rest cannot be stored, throws without
    * beginning it.
    */
-  storeRest(why: string, duration: Millis, ordered: Pick<Rest, "isOrdered"> = {}): void {
-    const rest: Rest = { until: shifted(this.#ambient.clock.now(), duration), why, ...ordered };
+  storeRest(why: string, duration: Millis, ordered: Pick<CandidacyBackoff, "isOrdered"> = {}): void {
+    const rest: CandidacyBackoff = { until: shifted(this.#ambient.clock.now(), duration), why, ...ordered };
     this.#deps.rememberRest?.(rest);
     this.#rest = { ...rest, isStored: true };
   }
@@ -194,7 +194,7 @@ export class Candidacy {
   /** An operator who orders a rest wants another board to lead. If none takes the Lease, the order is pointless. */
   #endUnusedRest(now: Instant): void {
     const rest = this.#rest;
-    if (!rest?.isOrdered || !this.#isResting(now) || this.#shownFree < longestTakeover(this.#deps.timing)) return;
+    if (!rest?.isOrdered || !this.#isResting(now) || this.#shownFree < maxTakeover(this.#deps.timing)) return;
     this.#ambient.log.warn("the ordered rest ends early: no other board has taken the Lease", {
       left: elapsed(now, rest.until),
     });

@@ -21,7 +21,7 @@ const [firstRetry, laterRetry, retrySpread] = [1, 3, 4];
  * Slightly longer than a takeover, in which another board claims the Lease within two durations and a retry after the
  * last write to it (`FollowerPace`).
  */
-export const longestTakeover = ({ duration, retry }: LeaseTiming): Millis => 2 * (duration + retry);
+export const maxTakeover = ({ duration, retry }: LeaseTiming): Millis => 2 * (duration + retry);
 
 /**
  * How long a follower pauses between two reads of the Lease. With followers "poll", it always pauses for a `period`.

@@ -1,6 +1,6 @@
 import type { Millis } from "../base/clock.ts";
 import type { LeaseTiming } from "../base/lease-timing.ts";
-import { longestTakeover } from "./follower-pace.ts";
+import { maxTakeover } from "./follower-pace.ts";
 import type { TermEnding } from "./term.ts";
 
 /** The rest to take now, so that another board can acquire the Lease. */
@@ -11,7 +11,7 @@ export type ClaimRest =
   | { readonly do: "prolong"; readonly duration: Millis };
 
 /** After this many fruitless claims in a row, and after each additional one, the board rests. */
-const mostFruitless = 2;
+const maxFruitless = 2;
 
 /** How long it rests if no other board made use of the last such rest. */
 const briefRest = ({ retry }: LeaseTiming): Millis => 2 * retry;
@@ -20,7 +20,7 @@ const briefRest = ({ retry }: LeaseTiming): Millis => 2 * retry;
  * After this many brief rests in a row, there is a full one again, for the benefit of a board that has only recently
  * become a standby.
  */
-const mostBriefRests = 3;
+const maxBriefRests = 3;
 
 /** A term that lasted for this many lease durations was worth its claim, regardless of how it ended. */
 const heldDurations = 5;
@@ -87,11 +87,11 @@ export class FruitlessClaims {
   #add(isResting: boolean): ClaimRest | undefined {
     this.#count++;
     this.#isCounted = true;
-    if (this.#count < mostFruitless || isResting) return undefined;
+    if (this.#count < maxFruitless || isResting) return undefined;
     const duration = this.#lengthOfRest(this.#rests++);
     // Only the first of several rests in a row is stored, because otherwise an outage of days would cost a write to
     // flash every few minutes.
-    return { do: "begin", duration, isStored: this.#count === mostFruitless };
+    return { do: "begin", duration, isStored: this.#count === maxFruitless };
   }
 
   #end(): void {
@@ -101,7 +101,7 @@ export class FruitlessClaims {
 
   /** A full rest in which no other board took the Lease shows that there is no standby. */
   #lengthOfRest(before: number): Millis {
-    const isFull = before % (mostBriefRests + 1) === 0;
-    return isFull ? longestTakeover(this.#timing) : briefRest(this.#timing);
+    const isFull = before % (maxBriefRests + 1) === 0;
+    return isFull ? maxTakeover(this.#timing) : briefRest(this.#timing);
   }
 }

@@ -11,9 +11,10 @@ import { FencedError } from "../execution/fence.ts";
 import { Candidacy, type CandidacyDeps, candidateProblems } from "./candidacy.ts";
 import { type ElectorView, electorView } from "./elector-view.ts";
 import { FollowerPace, type FollowerPaceDeps } from "./follower-pace.ts";
-import { type LeaderLock, longestClaim, longestRequest, withTimeout } from "./lease-lock.ts";
+import { type LeaderLock, maxClaimDuration, maxRequestDuration, withTimeout } from "./lease-lock.ts";
 import { LeaseObserver } from "./lease-observer.ts";
 import type { LeaseRecord } from "./lease-record.ts";
+import { type LeaseRenewalHealth, neverWritten } from "./lease-renewal-health.ts";
 import type { Candidate, CandidateStep } from "./lease-rules.ts";
 import {
   type AcquiredLease,
@@ -22,7 +23,6 @@ import {
   TermRun,
   type TermRunDeps,
 } from "./term-run.ts";
-import { neverWritten, type WriteHealth } from "./write-health.ts";
 
 export interface ElectorDeps extends Omit<Candidate, "headStart">, CandidacyDeps, FollowerPaceDeps {
   readonly lock: LeaderLock;
@@ -132,7 +132,7 @@ export class LeaderElector {
   }
 
   /** Whether the API server accepts this leader's renewals, and so the heartbeats of boards. */
-  get writes(): WriteHealth {
+  get writes(): LeaseRenewalHealth {
     return this.#termRun?.writes ?? neverWritten;
   }
 
@@ -195,7 +195,7 @@ export class LeaderElector {
     const period = this.#pace.period();
     this.#candidacy.beginAttempt(clock.now());
     try {
-      const found = await this.#within(longestRequest(timing), signal, (bound) => lock.read(bound));
+      const found = await this.#within(maxRequestDuration(timing), signal, (bound) => lock.read(bound));
       const reading = this.#observer.asCandidate(found);
       const { step, seen } = reading;
       const hadFailed = this.#failure !== undefined;
@@ -211,7 +211,7 @@ export class LeaderElector {
         return { pause: this.#pace.untilExpiry(period, step.until, { hadFailed }) };
       }
       if (!mayClaim) return { pause: period };
-      const record = await this.#within(longestClaim(timing), signal, (bound) =>
+      const record = await this.#within(maxClaimDuration(timing), signal, (bound) =>
         this.#observer.write(began, () => this.#claim(step, began, bound)),
       );
       this.#observer.noteWritten(record);
@@ -244,8 +244,8 @@ export class LeaderElector {
     const { clock } = this.#ambient;
     const { lock, identity, timing } = this.#deps;
     const guard = (): void => {
-      if (elapsed(began, clock.now()) > longestRequest(timing))
-        throw new FencedError("the request to take the Lease was delayed for too long");
+      if (elapsed(began, clock.now()) > maxRequestDuration(timing))
+        throw new FencedError("the request to acquire the Lease was delayed for too long");
     };
     const durationSeconds = writtenSeconds(timing.duration);
     const write = { signal, guard };

@@ -1,7 +1,7 @@
 import { elapsed, type Instant, shifted } from "../base/clock.ts";
 import { recordIn } from "../base/json.ts";
 import type { KeyValueStore } from "../base/key-value-store.ts";
-import type { Rest } from "./candidacy.ts";
+import type { CandidacyBackoff } from "./candidacy.ts";
 import { isTerm, maxTerm } from "./lease-record.ts";
 
 const area = "leader";
@@ -52,7 +52,7 @@ export class LeaderMemo {
    * The stored rest; undefined if there is none or it has ended. After a reboot, the time that was left when it was
    * stored starts over.
    */
-  formerRest(boot: string, now: Instant): Rest | undefined {
+  formerRest(boot: string, now: Instant): CandidacyBackoff | undefined {
     const { boot: written, until, left, why, isOrdered } = recordIn(this.#get("rest") ?? "") ?? {};
     if (typeof until !== "number" || typeof left !== "number" || typeof why !== "string") return undefined;
     const rest = written === boot ? Math.min(left, until - now.mono) : left;
@@ -62,7 +62,7 @@ export class LeaderMemo {
     return undefined;
   }
 
-  rememberRest(rest: Rest | undefined, boot: string, now: Instant): void {
+  rememberRest(rest: CandidacyBackoff | undefined, boot: string, now: Instant): void {
     const { until, why, isOrdered } = rest ?? {};
     const text = until && JSON.stringify({ boot, until: until.mono, left: elapsed(now, until), why, isOrdered });
     this.#set("rest", text ?? "");
@@ -91,8 +91,8 @@ export class LeaderMemo {
   }
 
   /**
-   * How many consecutive processes of this board ended in a term that had not reached `termHeld`, because they crashed
-   * or hung, or the power was cut.
+   * How many consecutive processes of this board ended in a term that had not reached `resetBrokenTerms`, because they
+   * crashed or hung, or the power was cut.
    */
   get brokenTerms(): number {
     if (this.#broken === undefined) {
@@ -103,7 +103,7 @@ export class LeaderMemo {
   }
 
   /** The current term has lasted, or has ended cleanly, so no term counts as broken any more. */
-  termHeld(): void {
+  resetBrokenTerms(): void {
     this.#set("broken", "0");
     this.#broken = 0;
   }
@@ -118,8 +118,8 @@ export class LeaderMemo {
   }
 
   /**
-   * Stores a term that this board begins, which counts as broken until `termHeld`. True if no other board has led since
-   * its last term, and this board has led no other site.
+   * Stores a term that this board begins, which counts as broken until `resetBrokenTerms`. True if no other board has
+   * led since its last term, and this board has led no other site.
    */
   beginTerm(identity: string, term: number): boolean {
     const last = this.#facts.get(area, "last led") === this.#lease ? termIn(this.#get("term")) : undefined;

@@ -8,7 +8,7 @@ import { isNotFound } from "../client/api-error.ts";
 import { TransportError } from "../client/transport/transport-error.ts";
 import type { ObjectRef } from "../execution/actions.ts";
 import type { Write, Writer } from "../execution/executor.ts";
-import { type ServerHistory, witnessOf } from "../informer/server-history.ts";
+import { leaseVersionOf, type ServerHistory } from "../informer/server-history.ts";
 import { isManaged, type LeaseRecord, recordOf, renewalMark, successorAnnotation } from "./lease-record.ts";
 
 /** The fields that a new holder writes. */
@@ -60,7 +60,7 @@ export class LeaseLock implements LeaderLock {
   readonly #at: { readonly namespace: string; readonly name: string };
   readonly #labels: Readonly<Record<string, string>>;
   readonly #annotations: Readonly<Record<string, string>>;
-  readonly #history: Pick<ServerHistory, "observe" | "wrote" | "doubts"> | undefined;
+  readonly #history: Pick<ServerHistory, "observe" | "recordOwnWrite" | "doubts"> | undefined;
 
   constructor(deps: {
     readonly client: LeaseClient;
@@ -70,7 +70,7 @@ export class LeaseLock implements LeaderLock {
     /**
      * Receives each state of the Lease that is read or written here. Throws if it shows that the server was restored.
      */
-    readonly history?: Pick<ServerHistory, "observe" | "wrote" | "doubts">;
+    readonly history?: Pick<ServerHistory, "observe" | "recordOwnWrite" | "doubts">;
   }) {
     this.#client = deps.client;
     this.#at = deps.at;
@@ -82,7 +82,7 @@ export class LeaseLock implements LeaderLock {
   async read(signal: AbortSignal): Promise<LeaseRecord | undefined> {
     try {
       const lease = await this.#client.get(leases, this.#at, signal);
-      this.#history?.observe(witnessOf(lease));
+      this.#history?.observe(leaseVersionOf(lease));
       return recordOf(lease);
     } catch (error) {
       if (isNotFound(error)) return undefined;
@@ -95,7 +95,7 @@ export class LeaseLock implements LeaderLock {
     const lease = { apiVersion: apiVersionOf(leases), kind: leases.kind, metadata, spec: claimed(claim, now) };
     const { doubts = 0 } = this.#history ?? {};
     const created = await this.#client.create(leases, this.#at.namespace, lease, write);
-    this.#history?.wrote(undefined, witnessOf(created), doubts);
+    this.#history?.recordOwnWrite(undefined, leaseVersionOf(created), doubts, now);
     return recordOf(created);
   }
 
@@ -157,7 +157,7 @@ export class LeaseLock implements LeaderLock {
     const { doubts = 0 } = this.#history ?? {};
     const { metadata } = await this.#client.patch(leases, this.#at, "merge", body, { ...write, metadataOnly: true });
     const witness = { uid: metadata.uid, version: metadata.resourceVersion, renewal: renewalMark(microTimestamp(now)) };
-    this.#history?.wrote(resourceVersion, witness, doubts);
+    this.#history?.recordOwnWrite(resourceVersion, witness, doubts, now);
     return { uid: metadata.uid, resourceVersion: metadata.resourceVersion, managed: isManaged(metadata) };
   }
 }
@@ -171,15 +171,15 @@ const claimed = ({ holder, durationSeconds, term }: LeaseClaim, now: Instant): o
 });
 
 /** How long one request of a lock may take. A hanging request must not use up the whole renew deadline. */
-export const longestRequest = ({ renewDeadline }: LeaseTiming): Millis => Math.max(1000, renewDeadline / 2);
+export const maxRequestDuration = ({ renewDeadline }: LeaseTiming): Millis => Math.max(1000, renewDeadline / 2);
 
 /**
  * How long a claim may wait for its answer: a late answer still wins a term if the term then lasts for at least another
  * `retry`. Even without an answer, the claim may have been written, and then keeps the other boards from leading.
  */
-export const longestClaim = (timing: LeaseTiming): Millis => {
+export const maxClaimDuration = (timing: LeaseTiming): Millis => {
   const { duration, renewDeadline, retry } = timing;
-  return Math.max(longestRequest(timing), Math.min(renewDeadline, trustedFor(writtenSeconds(duration))) - retry);
+  return Math.max(maxRequestDuration(timing), Math.min(renewDeadline, trustedFor(writtenSeconds(duration))) - retry);
 };
 
 /** A signal that aborts with `parent`, or with a TransportError after `limit`. */

@@ -14,7 +14,7 @@ import {
 } from "./lease-rules.ts";
 
 /** Maximum number of own writes remembered: far more than can be unanswered at the same time. */
-const mostMarks = 64;
+const maxMarks = 64;
 
 /** A read of the Lease by a candidate, and the step that follows from it. */
 export interface CandidateReading {
@@ -148,7 +148,7 @@ export class OwnWrites {
     if (mark === undefined) return;
     this.#marks.add(mark);
     for (const oldest of this.#marks) {
-      if (this.#marks.size <= mostMarks) break;
+      if (this.#marks.size <= maxMarks) break;
       this.#marks.delete(oldest);
     }
   }

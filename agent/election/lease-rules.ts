@@ -1,5 +1,5 @@
 import { elapsed, type Instant, isAfter, laterOf, type Millis, shifted } from "../base/clock.ts";
-import { type LeaseTiming, longestLease } from "../base/lease-timing.ts";
+import { type LeaseTiming, maxLeaseDuration } from "../base/lease-timing.ts";
 import { type LeaseRecord, maxTerm } from "./lease-record.ts";
 
 /*
@@ -194,7 +194,7 @@ function formerHolderMayLeadUntil(
  */
 function trustedDuration({ durationSeconds }: LeaseRecord, own: Millis): Millis {
   if (durationSeconds === undefined || !(durationSeconds > 0)) return own;
-  return Math.min(durationSeconds * 1000, longestLease);
+  return Math.min(durationSeconds * 1000, maxLeaseDuration);
 }
 
 /**

@@ -9,12 +9,18 @@ import { DurationSample } from "../base/time/duration-sample.ts";
 import { isOfLink } from "../client/api-error.ts";
 import type { EventAction, ObjectRef } from "../execution/actions.ts";
 import { FencedError, fence, type Term } from "../execution/fence.ts";
-import { type LeaderLock, longestRequest, withTimeout } from "./lease-lock.ts";
+import { type LeaderLock, maxRequestDuration, withTimeout } from "./lease-lock.ts";
 import type { LeaseObserver } from "./lease-observer.ts";
 import type { LeaseRecord } from "./lease-record.ts";
+import {
+  firstWrite,
+  type LeaseRenewalHealth,
+  recordAttempt,
+  recordFailure,
+  recordSuccess,
+} from "./lease-renewal-health.ts";
 import type { Candidate } from "./lease-rules.ts";
 import { LeaseTerm, type TermEnding, type TermLimits } from "./term.ts";
-import { begun, failed, firstWrite, succeeded, type WriteHealth } from "./write-health.ts";
 
 /** The Lease's annotations, as found by a read or at the start of a term. */
 export interface LeaseAnnotations {
@@ -72,7 +78,7 @@ interface Renewal {
 const releaseTime: Millis = 3000;
 
 /** Shortest pause between two attempts to renew, regardless of how long they take. */
-const shortestPause: Millis = 500;
+const minPause: Millis = 500;
 
 /**
  * Runs one term, from the acquired Lease to the end of the term's work. Renews the Lease meanwhile, and releases it at
@@ -96,10 +102,10 @@ export class TermRun {
   #waiting: Renewal[] = [];
   #missed = 0;
   #failure: ElectionFailure | undefined;
-  #writes: WriteHealth;
+  #writes: LeaseRenewalHealth;
 
   /** `before`: the health of writes when this process's last term ended, if no other board has led since. */
-  constructor(ambient: Ambient, deps: TermRunDeps, won: AcquiredLease, before: WriteHealth | undefined) {
+  constructor(ambient: Ambient, deps: TermRunDeps, won: AcquiredLease, before: LeaseRenewalHealth | undefined) {
     this.#ambient = ambient;
     this.#deps = deps;
     this.#bell = new WakeSignal(ambient.clock);
@@ -108,7 +114,7 @@ export class TermRun {
     this.#renewed = won.began;
     this.#progressDue = won.began;
     const now = ambient.clock.now();
-    this.#writes = before ? succeeded(before, won.began, deps.blip, now) : firstWrite(won.began, now);
+    this.#writes = before ? recordSuccess(before, won.began, deps.blip, now) : firstWrite(won.began, now);
     const limits = limitsOf(won.began, deps.candidate.timing);
     this.term = new LeaseTerm(ambient.clock, { number: won.record.term, ...limits });
   }
@@ -117,7 +123,7 @@ export class TermRun {
     return this.#progressDue;
   }
 
-  get writes(): WriteHealth {
+  get writes(): LeaseRenewalHealth {
     return this.#writes;
   }
 
@@ -230,7 +236,7 @@ export class TermRun {
       if (term.over) return term.over.ending;
       // The pause counts from the start of the last attempt, so it includes the duration of that attempt.
       const period = this.#writes.failures > 0 ? Math.min(timing.retry, this.#deps.blip / 4) : timing.retry;
-      const longest = Math.max(shortestPause, period - elapsed(attempt, clock.now()));
+      const longest = Math.max(minPause, period - elapsed(attempt, clock.now()));
       const pause = Math.min(longest, Math.max(0, rest()));
       this.#progressDue = shifted(clock.now(), pause);
       await this.#bell.wait(term.signal, pause);
@@ -240,10 +246,10 @@ export class TermRun {
         continue;
       }
       attempt = clock.now();
-      const longestAttempt = Math.min(longestRequest(timing), rest());
+      const longestAttempt = Math.min(maxRequestDuration(timing), rest());
       this.#progressDue = shifted(attempt, longestAttempt);
       const bound = withTimeout(clock, longestAttempt, term.signal);
-      this.#writes = begun(this.#writes, attempt);
+      this.#writes = recordAttempt(this.#writes, attempt);
       try {
         const lost = await this.#renew(bound.signal);
         if (lost) {
@@ -251,10 +257,10 @@ export class TermRun {
           continue;
         }
         this.#failure = undefined;
-        this.#writes = succeeded(this.#writes, attempt, this.#deps.blip, clock.now());
+        this.#writes = recordSuccess(this.#writes, attempt, this.#deps.blip, clock.now());
       } catch (error) {
         if (term.over) continue;
-        this.#writes = failed(this.#writes);
+        this.#writes = recordFailure(this.#writes);
         if (error instanceof FencedError) {
           this.#end({ is: "expired", why: "the Lease was not renewed in time" });
           continue;

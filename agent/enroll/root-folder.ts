@@ -16,7 +16,7 @@ export function rootProblem(root: string): string | undefined {
 }
 
 /** Maximum number of symbolic links in a path, as in Linux. */
-const mostLinks = 40;
+const maxLinks = 40;
 
 /**
  * The path of a folder below the root, with symbolic links followed as on the board itself: an absolute link begins at
@@ -36,7 +36,7 @@ export function folderBelow(root: string, folder: string): string {
         continue;
       }
       links += 1;
-      if (links > mostLinks) throw new ConfigError([`${next} is in a circle of symbolic links; nothing was written`]);
+      if (links > maxLinks) throw new ConfigError([`${next} is in a circle of symbolic links; nothing was written`]);
       const target = walk(isAbsolute(link) ? link : `${relative(top, at)}/${link}`);
       if (!isFolder(target)) throw deadLink(next, link, target);
       at = target;

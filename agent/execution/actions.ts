@@ -110,13 +110,12 @@ export type Action = Common &
  * Whether the action says or concludes that a board is silent, or evicts because its kubelet reports it as not ready: an
  * outage since the site was read makes it void.
  */
-export const restsOnHearing = ({ cause, grounds }: Action): boolean =>
+export const dependsOnLiveWatch = ({ cause, grounds }: Action): boolean =>
   cause !== undefined || grounds?.act === "board-marked" || (grounds !== undefined && isEvictionOfLifecycle(grounds));
 
 /**
- * The board whose freeze stops the action; undefined if none does. A freeze stops what removes pods because of our
- * verdict or of a kubelet's report: deletions, and the taint that leads to them. It stops nothing that an operator
- * ordered.
+ * The board whose freeze blocks the action; undefined if no freeze can. A freeze blocks deletions of pods, and the
+ * taints that lead to them, if they follow from our verdict or a kubelet's report. It never blocks an operator's order.
  */
 export function boardToFreeze(action: Action): string | undefined {
   const isTaint = action.do === "patch" && action.target.resource.kind === "Node";

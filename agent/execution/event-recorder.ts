@@ -7,17 +7,17 @@ import { WakeSignal } from "../base/concurrency/wake-signal.ts";
 import { dispositionOf } from "../base/errors.ts";
 import { Fifo } from "../base/fifo.ts";
 import { jitter } from "../base/random.ts";
-import { cleaned } from "../base/text/terminal-text.ts";
+import { cleanText } from "../base/text/terminal-text.ts";
 import { isNotFound } from "../client/api-error.ts";
 import type { EventAction } from "./actions.ts";
 import { EventCorrelator, type WrittenEvent } from "./event-correlator.ts";
-import type { Events, Write, Writer } from "./executor.ts";
+import type { EventSink, Write, Writer } from "./executor.ts";
 import { fence, type Term } from "./fence.ts";
 
 const component = "siteward";
 
 /** client-go queues 1000, which a board with little memory cannot afford. Beyond this many, new Events are dropped. */
-const longestQueue = 200;
+const maxQueueLength = 200;
 
 /**
  * client-go tries twelve times. Here, Events are sent one at a time, so after half a minute without an answer, those
@@ -29,7 +29,7 @@ const attempts = 4;
 const pause: Millis = 10_000;
 
 /** The API server's limit for the message (`note`) of an events.k8s.io/v1 Event; core/v1 has none. */
-const longestMessage = 1024;
+const maxMessageLength = 1024;
 
 /** An Event that has not been sent yet, with the number of its repetitions until then. */
 interface Pending {
@@ -47,7 +47,7 @@ interface Pending {
  * Writes Events (core/v1) in the background, one at a time; they are merged, and limited per object. No pass waits for
  * them, and nothing depends on them: Events that exceed the queue or cannot be written are dropped and counted.
  */
-export class EventRecorder implements Events {
+export class EventRecorder implements EventSink {
   readonly #ambient: Ambient;
   readonly #client: Pick<Writer, "create" | "patch">;
   readonly #host: string;
@@ -77,7 +77,7 @@ export class EventRecorder implements Events {
       Object.assign(pending, { message, last: now, count: pending.count + 1, term });
       return;
     }
-    if (this.#queue.size >= longestQueue || !this.#correlator.admits(event, now)) {
+    if (this.#queue.size >= maxQueueLength || !this.#correlator.admits(event, now)) {
       this.#dropped++;
       return;
     }
@@ -189,4 +189,4 @@ export class EventRecorder implements Events {
 const namespaceOf = ({ about }: EventAction): string => about.namespace ?? "default";
 
 /** The message within its limit, without characters that could control a terminal or reorder text. */
-const cut = (message: string): string => cleaned(message.slice(0, longestMessage));
+const cut = (message: string): string => cleanText(message.slice(0, maxMessageLength));

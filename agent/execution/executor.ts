@@ -3,7 +3,7 @@ import type { Resource } from "../api/resources.ts";
 import type { Ambient } from "../base/ambient.ts";
 import type { Instant, Millis } from "../base/clock.ts";
 import type { Lane } from "../base/concurrency/lanes.ts";
-import { Permits } from "../base/concurrency/permits.ts";
+import { PrioritySemaphore } from "../base/concurrency/priority-semaphore.ts";
 import { type Disposition, dispositionOf, type HasDisposition } from "../base/errors.ts";
 import { isPostponed, patiently } from "../base/postponed.ts";
 import { ApiError, isNotFound } from "../client/api-error.ts";
@@ -13,13 +13,13 @@ import { type Act, type ActCount, ActCounts, actOf } from "./act-counts.ts";
 import {
   type Action,
   boardToFreeze,
+  dependsOnLiveWatch,
   type EventAction,
   isLimitedByValve,
   type ObjectRef,
   type Outcome,
   OutdatedError,
   placeOf,
-  restsOnHearing,
   subjectOf,
 } from "./actions.ts";
 import { type Chain, chainsOf, creates, OwnVersions, purposeOf } from "./chains.ts";
@@ -56,7 +56,7 @@ export interface Writer {
 }
 
 /** Accepts Events and writes them later. Implemented by EventRecorder. */
-export interface Events {
+export interface EventSink {
   record(event: EventAction, term: Term): void;
 }
 
@@ -135,20 +135,20 @@ export class NotAttemptedError extends Error implements HasDisposition {
 export class Executor {
   readonly #ambient: Ambient;
   readonly #client: Writer;
-  readonly #events: Events;
+  readonly #events: EventSink;
   readonly #inflight: number;
   readonly #isFrozen: (board: string) => boolean;
   readonly #isOutdated: (since: Instant) => boolean;
   readonly #valve: SafetyValve | undefined;
   readonly #decisions: Pick<Decisions, "acted"> | undefined;
-  readonly #permits: Permits;
+  readonly #permits: PrioritySemaphore;
   readonly #acts = new ActCounts();
 
   constructor(
     ambient: Ambient,
     deps: {
       readonly client: Writer;
-      readonly events: Events;
+      readonly events: EventSink;
       readonly inflight: number;
       /** Whether evictions from a board are frozen; undefined if never. */
       readonly isFrozen?: (board: string) => boolean;
@@ -168,7 +168,7 @@ export class Executor {
     this.#isOutdated = deps.isOutdated ?? (() => false);
     this.#valve = deps.valve;
     this.#decisions = deps.decisions;
-    this.#permits = new Permits(deps.inflight);
+    this.#permits = new PrioritySemaphore(deps.inflight);
   }
 
   /** Counts of the successful harmful acts, by kind. */
@@ -279,7 +279,7 @@ export class Executor {
     const guard = (): void => {
       stands();
       isOver?.throwIfAborted();
-      if (restsOnHearing(purpose) && this.#isOutdated(since))
+      if (dependsOnLiveWatch(purpose) && this.#isOutdated(since))
         throw new OutdatedError("an outage began after the site was read");
       if (board !== undefined && this.#isFrozen(board)) throw new FrozenError(`evictions from ${board} are frozen`);
     };

@@ -14,7 +14,7 @@ import type { Config } from "../config/settings.ts";
 import type { ChangeSummary } from "../decisions/decision-changes.ts";
 import type { StatusContribution } from "../status/contribution.ts";
 import type { Status } from "../status/schema.ts";
-import { ConfigKeeper, type ConfigKeeperDeps } from "./configuration/config-keeper.ts";
+import { type ConfigKeeperDeps, FleetConfigRollout } from "./configuration/fleet-config-rollout.ts";
 import { Fleet } from "./fleet.ts";
 import { Intake } from "./intake.ts";
 import { credentialFiles, readCredentials } from "./mqtt/credentials.ts";
@@ -65,7 +65,7 @@ export class BoardFleet implements FleetEventSink {
   readonly #deps: BoardFleetDeps;
   readonly #events: FleetEvents;
   readonly #reports: Reports;
-  readonly #keeper: ConfigKeeper;
+  readonly #keeper: FleetConfigRollout;
   readonly #intakeFor: (desk: CommandTaker) => Intake;
   readonly #fleet: Fleet;
   readonly #linkProblems = new LinkProblems();
@@ -95,7 +95,7 @@ export class BoardFleet implements FleetEventSink {
       reportDropped,
     });
     this.#events = events;
-    this.#keeper = new ConfigKeeper(ambient, {
+    this.#keeper = new FleetConfigRollout(ambient, {
       read: () => readRemote(config.state.folder),
       write: (record) => writeRemote(config.state.folder, record),
       judge: deps.judge,

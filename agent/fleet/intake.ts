@@ -48,16 +48,16 @@ const ranks = { progress: 0, reply: 1, end: 2 } as const;
 /**
  * A message whose handling has failed this many times is acknowledged anyway, because each failure ends the connection.
  */
-const mostTries = 3;
+const maxTries = 3;
 
 /** Maximum number of answers that are kept in memory while the disk cannot be written. */
-const mostInMemory = 64;
+const maxInMemory = 64;
 
 /** Maximum length of correlation data, in bytes. It is stored with the answer; longer data is left out. */
-const longestCorrelation = 1024;
+const maxCorrelationLength = 1024;
 
 const correlationOf = ({ correlation }: Incoming): string | undefined =>
-  Buffer.byteLength(correlation ?? "", "base64") > longestCorrelation ? undefined : correlation;
+  Buffer.byteLength(correlation ?? "", "base64") > maxCorrelationLength ? undefined : correlation;
 
 function signatureIn({ userProperties }: Incoming): Pick<SignedMessage, "signature"> {
   const [sig, kid] = [userProperties.get("sig"), userProperties.get("kid")];
@@ -67,7 +67,9 @@ function signatureIn({ userProperties }: Incoming): Pick<SignedMessage, "signatu
 /** A placeholder for the fields of a command whose topic cannot be parsed. */
 const nameless = { origin: "mqtt", scope: "board", name: "", id: "" } as const;
 
-/** Receives messages from the broker: commands are passed to the desk, the desired settings to the ConfigKeeper. */
+/**
+ * Receives messages from the broker: commands are passed to the desk, the desired settings to the FleetConfigRollout.
+ */
 export class Intake {
   readonly #ambient: Ambient;
   readonly #deps: IntakeDeps;
@@ -92,7 +94,7 @@ export class Intake {
       this.#ambient.log.error("a message from the fleet could not be handled", { topic, tries, error });
       if (this.#tries.size > 100) this.#tries.clear();
       this.#tries.set(topic, tries);
-      if (tries < mostTries) throw error;
+      if (tries < maxTries) throw error;
     }
   }
 
@@ -199,6 +201,6 @@ export class Intake {
   #respondFromMemory(message: MqttMessage, error: unknown): void {
     const { states } = this.#deps;
     this.#ambient.log.debug("an answer is not stored", { topic: message.topic, error });
-    if (states.size < mostInMemory) states.put({ ...message, isUnwritten: true });
+    if (states.size < maxInMemory) states.put({ ...message, isUnwritten: true });
   }
 }

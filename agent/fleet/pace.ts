@@ -58,7 +58,7 @@ export function afterEnd(
   const short = isShort ? [...recent, now] : recent;
   if (short.length >= duplicate.ends) return { pace: { failures, short: [] }, pause: limits.most, isDuplicate: true };
   const first = needsOperator.has(kind) ? limits.refused : limits.first;
-  const longest = backoff(failures, { first, most: limits.most });
+  const longest = backoff(failures, { first, max: limits.most });
   const pause = needsOperator.has(kind) ? Math.min(limits.most, longest * (1 + chance)) : longest * chance;
   return { pace: { failures, short }, pause, isDuplicate: false };
 }

@@ -11,10 +11,10 @@ export interface ActLimits {
 }
 
 /** The default limit: this number of acts, or this share of the site's pods if that is more. */
-const leastActs = 10;
+const minActs = 10;
 const shareOfPods = 0.2;
 /** The share of a namespace that has fewer of the site's pods. */
-const leastShare = 0.5;
+const minShare = 0.5;
 /** How long the numbers of pods are reused, because the limits are needed for each act. */
 const countedFor: Millis = 10_000;
 
@@ -32,10 +32,10 @@ export function actLimits(setting: number | undefined, podsByNamespace: () => Re
     return counted;
   };
   return {
-    acts: (now) => setting ?? Math.max(leastActs, Math.floor(shareOfPods * recent(now).all)),
+    acts: (now) => setting ?? Math.max(minActs, Math.floor(shareOfPods * recent(now).all)),
     shareOf(namespace, now) {
       const { pods, all } = recent(now);
-      return Math.max(leastShare, (pods.get(namespace) ?? 0) / Math.max(1, all));
+      return Math.max(minShare, (pods.get(namespace) ?? 0) / Math.max(1, all));
     },
     namespaces: (now) => recent(now).pods,
   };

@@ -1,6 +1,6 @@
 import type { Ambient } from "../base/ambient.ts";
 import { elapsed, type Instant, type Millis, shifted } from "../base/clock.ts";
-import { Permits } from "../base/concurrency/permits.ts";
+import { PrioritySemaphore } from "../base/concurrency/priority-semaphore.ts";
 import { WakeSignal } from "../base/concurrency/wake-signal.ts";
 import type { HasDisposition } from "../base/errors.ts";
 import { LeaseNotWrittenError, writtenWithin } from "../election/lease-write.ts";
@@ -18,7 +18,7 @@ import {
   nextEnd,
   noHolds,
   permits,
-  pruned,
+  prune,
   releaseOf,
 } from "./holds.ts";
 
@@ -95,18 +95,18 @@ const permitting = { confirmed: new Map(), release: undefined } as const;
 /** How long a change may take to be written to the Lease; after that its command fails. */
 const patience: Millis = 15_000;
 /**
- * How often the remaining times in the annotation are updated, if it has only restrictions or is long. A change of
- * leader may prolong a restriction by this interval, and shorten a permission.
+ * Interval between updates of the remaining times in the annotation, if it has only restrictions or is long. A change
+ * of leader may prolong a restriction by this interval, and shorten a permission.
  */
 const freshness: Millis = 30_000;
 /** Maximum length of a text with permissions that each renewal updates. */
 const shortText = 2048;
 /**
- * How often the board's own copy is written. A reboot may prolong a hold by this interval if the Lease was also
+ * Interval between writes of the board's own copy. A reboot may prolong a hold by this interval if the Lease was also
  * deleted.
  */
 const checkpoint: Millis = 600_000;
-/** How often the quiet hours are checked. */
+/** Interval between checks of the quiet hours. */
 const quietCheck: Millis = 15_000;
 
 /**
@@ -119,7 +119,7 @@ export class HoldBook {
   readonly #bell: WakeSignal;
   readonly #memory: HoldMemory;
   /** Serialises the writes of changes. */
-  readonly #turns = new Permits(1);
+  readonly #turns = new PrioritySemaphore(1);
   /** The changes that are being written or wait for their turn, in the order in which they were ordered. */
   #open: readonly OpenChange[] = [];
   /** The holds after the last complete change. */
@@ -179,7 +179,7 @@ export class HoldBook {
     this.#leads = true;
     this.#reportedUntil = now;
     this.#isAnnotated = found !== undefined;
-    this.#settled = pruned(holds, now);
+    this.#settled = prune(holds, now);
     this.#holds = this.#settled;
     this.#store(now);
     if (isNothing(this.#holds)) return;
@@ -247,7 +247,7 @@ export class HoldBook {
   /** The turn of a change that is ordered now, if all changes before it succeed. */
   expected(): Omit<HoldTurn, "isChange"> {
     const now = this.#ambient.clock.now();
-    return { at: now, before: this.#open.reduce((holds, { edit }) => edit(holds, now), pruned(this.#settled, now)) };
+    return { at: now, before: this.#open.reduce((holds, { edit }) => edit(holds, now), prune(this.#settled, now)) };
   }
 
   quiet(now: Instant): QuietHours | undefined {
@@ -271,7 +271,7 @@ export class HoldBook {
     if (this.#isUndecided || (isNothing(holds) && !this.#isAnnotated)) return undefined;
     this.#isAnnotated = true;
     if (this.#encoded?.of !== holds || elapsed(this.#encoded.at, now) >= this.#encoded.stands)
-      this.#encoded = { of: holds, at: now, ...this.#textOf(pruned(holds, now), now) };
+      this.#encoded = { of: holds, at: now, ...this.#textOf(prune(holds, now), now) };
     return this.#encoded.text;
   }
 
@@ -313,7 +313,7 @@ export class HoldBook {
     const { clock } = this.#ambient;
     const term = this.#term;
     const now = clock.now();
-    const before = pruned(this.#settled, now);
+    const before = prune(this.#settled, now);
     const edited = edit(before, now);
     const turn = { at: now, before, isChange: edited !== before };
     if (!turn.isChange && this.#doubt === undefined) return turn;
@@ -399,7 +399,7 @@ export class HoldBook {
     ];
     for (const one of all) this.#deps.over(one);
     if (this.#open.length === 0) {
-      this.#settled = pruned(this.#settled, now);
+      this.#settled = prune(this.#settled, now);
       this.#holds = this.#settled;
     }
     return all.length > 0;

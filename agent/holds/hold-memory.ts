@@ -2,7 +2,7 @@ import type { Ambient } from "../base/ambient.ts";
 import { type Instant, type Millis, shifted } from "../base/clock.ts";
 import { recordIn } from "../base/json.ts";
 import type { KeyValueStore } from "../base/key-value-store.ts";
-import { decodeHolds, encodeHolds, type Holds, isAlike, isNothing, noHolds, pruned } from "./holds.ts";
+import { decodeHolds, encodeHolds, type Holds, isAlike, isNothing, noHolds, prune } from "./holds.ts";
 
 const area = "holds";
 /** The value under `#olderKey` after a restore, until the annotation of the restored Lease has been read. */
@@ -138,7 +138,7 @@ export class HoldMemory {
     this.#stored ??= this.read(now);
     const origin = this.#origin();
     const isOwn = origin === undefined || origin.lease === lease;
-    if (!isOwn || !isAlike(pruned(found, now), pruned(this.#stored, now), tolerance)) this.write(found, lease, now);
+    if (!isOwn || !isAlike(prune(found, now), prune(this.#stored, now), tolerance)) this.write(found, lease, now);
   }
 
   /**

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { elapsed, type Instant, isAfter, type Millis, shifted } from "../base/clock.ts";
-import { asRecord, type Foreign, recordIn } from "../base/json.ts";
+import { asRecord, recordIn, type UnknownFields } from "../base/json.ts";
 import { isoTime } from "../base/time/iso-time.ts";
 
 /** An operator's order that lasts for a while. */
@@ -12,7 +12,7 @@ export interface Hold {
   /** The reason that the operator gave. */
   readonly reason: string | undefined;
   /** Unknown fields, written by a newer program; passed on unchanged. */
-  readonly foreign: Foreign;
+  readonly foreign: UnknownFields;
 }
 
 /** The scope of a freeze. `target`: the name of the zone in the status, or of the board's Node. */
@@ -47,9 +47,9 @@ export interface Holds {
   readonly confirmed: ReadonlyMap<string, Confirmation>;
   /** A release, during which the safety valve holds nothing back; undefined if none was ordered. */
   readonly release: Hold | undefined;
-  /** How often operators have changed the holds. The copy with more changes is the newer one. */
+  /** Number of changes that operators have made to the holds. The copy with more changes is the newer one. */
   readonly changes: number;
-  readonly foreign: Foreign;
+  readonly foreign: UnknownFields;
 }
 
 export const noHolds: Holds = {
@@ -129,8 +129,8 @@ export function confirmedBy(
 const digestLength = 6;
 
 /**
- * A digest of what identifies a board's sign of life. Only digests are stored, because the Lease must have room for all
- * boards of a zone.
+ * The digest of a board's last heartbeat, from the texts that identify it. Only digests are stored, because the Lease
+ * must have room for all boards of a zone.
  */
 export const digestOfSign = (sign: readonly string[]): string =>
   createHash("sha256").update(JSON.stringify(sign)).digest("base64url").slice(0, digestLength);
@@ -168,7 +168,7 @@ const latest = (freezes: readonly Freeze[]): Freeze | undefined =>
   );
 
 /** The holds that still have an effect. */
-export function pruned(holds: Holds, now: Instant): Holds {
+export function prune(holds: Holds, now: Instant): Holds {
   const running = <T extends Hold>(holds: ReadonlyMap<string, T>, endOf: (hold: T) => Instant) =>
     new Map([...holds].filter(([, hold]) => isAfter(endOf(hold), now)));
   const freezes = running(holds.freezes, ({ slowEnd }) => slowEnd);
@@ -198,13 +198,13 @@ export function nextEnd(holds: Holds, now: Instant): Instant | undefined {
  * Lease could not be renewed. A command that would exceed the limits is refused; a longer text was not written by
  * siteward.
  */
-const mostHolds = 100;
-const longestText = 64 * 1024;
-const longestWritten = 48 * 1024;
+const maxHolds = 100;
+const maxTextLength = 64 * 1024;
+const maxWrittenLength = 48 * 1024;
 /** Maximum length of a hold; a longer one, which must have been written by hand, is cut to it. */
-const longestHold: Millis = 7 * 86_400_000;
-export const longestBy = 128;
-export const longestReason = 256;
+const maxHold: Millis = 7 * 86_400_000;
+export const maxByLength = 128;
+export const maxReasonLength = 256;
 
 /** Annotation of the Lease that passes the operators' holds from leader to leader. */
 export const holdsAnnotation = "siteward.dev/holds";
@@ -222,14 +222,14 @@ export function encodeHolds(
   const encoded = (
     { end, by, reason, foreign }: Hold,
     left = Math.max(0, Math.floor((elapsed(now, end) - stands) / 1000)),
-  ): Foreign => ({
+  ): UnknownFields => ({
     ...foreign,
     left,
     until: isoTime(Math.round((now.wall + elapsed(now, end)) / 1000) * 1000),
     by,
     ...(reason !== undefined && { reason }),
   });
-  const restriction = (hold: Hold): Foreign => encoded(hold, secondsUntil(hold.end, now));
+  const restriction = (hold: Hold): UnknownFields => encoded(hold, secondsUntil(hold.end, now));
   const frozen = [...freezes].map(([key, freeze]) => {
     const { end, slowEnd } = freeze;
     return [key, { ...restriction(freeze), slow: secondsUntil(slowEnd, isRunning(freeze, now) ? end : now) }];
@@ -255,7 +255,7 @@ const secondsUntil = (end: Instant, now: Instant): number => Math.max(0, Math.ce
  * text, or if it has another version.
  */
 export function decodeHolds(text: string | undefined, written: Instant): Holds | undefined {
-  const found = recordIn(text ?? "", longestText) ?? {};
+  const found = recordIn(text ?? "", maxTextLength) ?? {};
   const { v: version, freezes, pauses, confirmed, release, changes, ...foreign } = found;
   if (version !== 1) return undefined;
   return {
@@ -270,37 +270,40 @@ export function decodeHolds(text: string | undefined, written: Instant): Holds |
 
 /** Whether the holds fit into the annotation, so that the next leader can read it. */
 export const fits = (holds: Holds, now: Instant): boolean =>
-  [holds.freezes, holds.pauses, holds.confirmed].every(({ size }) => size <= mostHolds) &&
-  Buffer.byteLength(encodeHolds(holds, now)) <= longestWritten;
+  [holds.freezes, holds.pauses, holds.confirmed].every(({ size }) => size <= maxHolds) &&
+  Buffer.byteLength(encodeHolds(holds, now)) <= maxWrittenLength;
 
-function entriesOf<T>(value: unknown, read: (entry: Foreign, key: string) => T | undefined): ReadonlyMap<string, T> {
+function entriesOf<T>(
+  value: unknown,
+  read: (entry: UnknownFields, key: string) => T | undefined,
+): ReadonlyMap<string, T> {
   const found = new Map<string, T>();
-  for (const [key, entry] of Object.entries(asRecord(value)).slice(0, mostHolds)) {
+  for (const [key, entry] of Object.entries(asRecord(value)).slice(0, maxHolds)) {
     const hold = read(asRecord(entry), key);
     if (hold !== undefined) found.set(key, hold);
   }
   return found;
 }
 
-function holdOf({ left, by, reason, until: _, ...foreign }: Foreign, written: Instant): Hold | undefined {
+function holdOf({ left, by, reason, until: _, ...foreign }: UnknownFields, written: Instant): Hold | undefined {
   const rest = duration(left);
   if (rest === undefined) return undefined;
   return {
     end: shifted(written, rest),
-    by: typeof by === "string" ? by.slice(0, longestBy) : "unknown",
-    reason: typeof reason === "string" ? reason.slice(0, longestReason) : undefined,
+    by: typeof by === "string" ? by.slice(0, maxByLength) : "unknown",
+    reason: typeof reason === "string" ? reason.slice(0, maxReasonLength) : undefined,
     foreign,
   };
 }
 
-function freezeOf({ slow, ...entry }: Foreign, key: string, written: Instant): Freeze | undefined {
+function freezeOf({ slow, ...entry }: UnknownFields, key: string, written: Instant): Freeze | undefined {
   const hold = holdOf(entry, written);
   const scope = scopeOf(key);
   return hold && scope && { ...hold, ...scope, slowEnd: shifted(hold.end, duration(slow) ?? 0) };
 }
 
 /** Undefined for an entry written by an older program, which does not say which boards were silent. */
-function confirmationOf({ lastSigns, ...entry }: Foreign, written: Instant): Confirmation | undefined {
+function confirmationOf({ lastSigns, ...entry }: UnknownFields, written: Instant): Confirmation | undefined {
   const hold = holdOf(entry, written);
   if (hold === undefined || typeof lastSigns !== "string") return undefined;
   const signs = new Set<string>();
@@ -317,4 +320,4 @@ function scopeOf(key: string): HoldScope | undefined {
 }
 
 const duration = (seconds: unknown): Millis | undefined =>
-  typeof seconds === "number" && seconds >= 0 ? Math.min(seconds * 1000, longestHold) : undefined;
+  typeof seconds === "number" && seconds >= 0 ? Math.min(seconds * 1000, maxHold) : undefined;

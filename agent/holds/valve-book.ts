@@ -57,7 +57,7 @@ export interface ValveView {
    */
   readonly of: "acts" | "pods" | "share";
   /** The acts on pods of the namespace; undefined if the view is not that of one. */
-  readonly used: number | undefined;
+  readonly usedByNamespace: number | undefined;
   /** When the valve admits an act again; undefined if the passage of time alone does not lead to that. */
   readonly opensAt: Instant | undefined;
 }
@@ -67,7 +67,7 @@ const patience: Millis = 40_000;
 /** An act that is held is due again within this time. */
 const retriedWithin: Millis = 90_000;
 /** Maximum number of uncertain acts that are recognised when they are repeated; others are counted twice. */
-const mostUncertain = 256;
+const maxUncertain = 256;
 
 /**
  * The safety valve while this board leads: counts harmful acts, and admits no more than the limit permits. An act is on
@@ -196,13 +196,13 @@ export class ValveBook {
     const limit = limits.acts(now);
     const acts = actsWithin(valve, now);
     const seen = { acts, isUnknown: isUnknown(valve, now) };
-    const ofAll = { ...seen, of: "acts", used: undefined, opensAt: roomAt(valve, limit, now) } as const;
+    const ofAll = { ...seen, of: "acts", usedByNamespace: undefined, opensAt: roomAt(valve, limit, now) } as const;
     if (namespace === undefined || acts >= limit) return ofAll;
     const forPods = limit - keptForTaints(limit);
     const used = this.#byNamespace.of(namespace, now);
     const isShareUsed = acts < forPods && !seen.isUnknown && this.#roomIn(valve, limits, namespace, now) === 0;
-    if (isShareUsed) return { ...seen, of: "share", used, opensAt: oldestActEnd(valve, now) };
-    return { ...seen, of: "pods", used, opensAt: roomAt(valve, forPods, now) };
+    if (isShareUsed) return { ...seen, of: "share", usedByNamespace: used, opensAt: oldestActEnd(valve, now) };
+    return { ...seen, of: "pods", usedByNamespace: used, opensAt: roomAt(valve, forPods, now) };
   }
 
   /** The namespaces whose pods used most of the acts in this term, within the last hour. */
@@ -337,7 +337,7 @@ export class ValveBook {
     this.#valve = withAct(this.#valve, now);
     if (effect === "done") return;
     const [oldest] = this.#uncertain.keys();
-    if (this.#uncertain.size >= mostUncertain && oldest !== undefined) this.#uncertain.delete(oldest);
+    if (this.#uncertain.size >= maxUncertain && oldest !== undefined) this.#uncertain.delete(oldest);
     this.#uncertain.set(act, now);
   }
 

@@ -1,5 +1,5 @@
 import { elapsed, type Instant, laterOf, type Millis, shifted } from "../base/clock.ts";
-import { asRecord, type Foreign, recordIn } from "../base/json.ts";
+import { asRecord, recordIn, type UnknownFields } from "../base/json.ts";
 
 /** The acts counted within the minute that begins at `at`. */
 export interface CountedActs {
@@ -24,7 +24,7 @@ export interface Valve {
    */
   readonly unknown: Instant | undefined;
   /** Unknown fields, written by a newer program; passed on unchanged. */
-  readonly foreign: Foreign;
+  readonly foreign: UnknownFields;
 }
 
 export const newValve: Valve = { acts: [], admitted: 0, total: 0, unknown: undefined, foreign: {} };
@@ -196,9 +196,9 @@ const inOrder = (acts: readonly CountedActs[]): readonly CountedActs[] =>
   acts.toSorted((a, b) => a.at.mono - b.at.mono);
 
 /** Limits of the annotation: an hour has few minutes, and a longer text was not written by siteward. */
-const mostEntries = 100;
-const longestText = 4096;
-const mostActs = 1_000_000_000;
+const maxEntries = 100;
+const maxTextLength = 4096;
+const maxActs = 1_000_000_000;
 
 /** Annotation of the Lease that passes the harmful acts of the last hour from leader to leader. */
 export const valveAnnotation = "siteward.dev/valve";
@@ -210,12 +210,12 @@ export const valveAnnotation = "siteward.dev/valve";
  */
 export function encodeValve(valve: Valve, now: Instant): string {
   const text = textOf(valve, now);
-  return Buffer.byteLength(text) > longestText ? textOf({ ...valve, foreign: {} }, now) : text;
+  return Buffer.byteLength(text) > maxTextLength ? textOf({ ...valve, foreign: {} }, now) : text;
 }
 
 function textOf({ acts, admitted, total, unknown, foreign }: Valve, now: Instant): string {
   const counted = recent(acts, now).map(({ at, count }) => ({ age: ageOf(at, now), count }));
-  const entries = counted.length > mostEntries ? byMinute(counted) : counted;
+  const entries = counted.length > maxEntries ? byMinute(counted) : counted;
   const unknownAge = unknown !== undefined && isCounted(unknown, now) ? ageOf(unknown, now) : undefined;
   const ages = entries.map(({ age }) => age);
   const isExact = ages.length > 0 || unknownAge !== undefined;
@@ -223,7 +223,7 @@ function textOf({ acts, admitted, total, unknown, foreign }: Valve, now: Instant
     ...foreign,
     v: 1,
     total,
-    acts: entries.map(({ age, count }) => [minutesOf(age), Math.min(count, mostActs)]),
+    acts: entries.map(({ age, count }) => [minutesOf(age), Math.min(count, maxActs)]),
     ...(admitted > 0 && { admitted }),
     ...(unknownAge !== undefined && { unknown: minutesOf(unknownAge) }),
     ...(isExact && { exact: { total, ages, ...(unknownAge !== undefined && { unknown: unknownAge }) } }),
@@ -256,10 +256,10 @@ const minutesOf = (age: number): number => Math.floor(age / 60);
  * be counted.
  */
 export function decodeValve(text: string | undefined, written: Instant): Valve | undefined {
-  const found = recordIn(text ?? "", longestText) ?? {};
+  const found = recordIn(text ?? "", maxTextLength) ?? {};
   const { v: version, total, acts, admitted = 0, unknown, exact, ...foreign } = found;
   if (version !== 1 || !isCount(total, Number.MAX_SAFE_INTEGER) || !isCount(admitted)) return undefined;
-  if (!Array.isArray(acts) || acts.length > mostEntries || !acts.every(isEntry)) return undefined;
+  if (!Array.isArray(acts) || acts.length > maxEntries || !acts.every(isEntry)) return undefined;
   if (unknown !== undefined && !isCount(unknown)) return undefined;
   const { ages, unknown: unknownAge } = exactAges(exact, { total, entries: acts.length });
   const at = (minutes: number, age: unknown): Instant =>
@@ -290,5 +290,5 @@ function exactAges(
 const isEntry = (value: unknown): value is readonly [age: number, count: number] =>
   Array.isArray(value) && value.length === 2 && value.every((one) => isCount(one));
 
-const isCount = (value: unknown, most = mostActs): value is number =>
+const isCount = (value: unknown, most = maxActs): value is number =>
   typeof value === "number" && Number.isSafeInteger(value) && value >= 0 && value <= most;

@@ -4,9 +4,9 @@ import { type Clock, elapsed, type Instant, type Millis } from "../base/clock.ts
 import type { Lister } from "./lister.ts";
 
 /** Objects are dropped after this time, within which any watch without a backlog reports them. */
-const longestHandover: Millis = 10_000;
+const maxHandover: Millis = 10_000;
 /** Maximum length of the JSON of all objects, in characters. */
-const mostText = 4 * 2 ** 20;
+const maxText = 4 * 2 ** 20;
 
 /** An object as JSON, which needs a tenth of the memory, with its values of each index. */
 interface Held {
@@ -43,7 +43,7 @@ export class HandoverCache<T extends KubeObject> implements Lister<T> {
     const size = [text, ...[...values.values()].flat()].reduce((sum, { length }) => sum + length, 0);
     this.#held.set(key, { text, values, size, since: this.#clock.now() });
     this.#size += size;
-    while (this.#size > mostText) this.#dropLargest();
+    while (this.#size > maxText) this.#dropLargest();
   }
 
   remove(key: string): void {
@@ -80,7 +80,7 @@ export class HandoverCache<T extends KubeObject> implements Lister<T> {
     return this.#present().size;
   }
 
-  /** The held objects that are wanted, in key order, decoded one at a time. */
+  /** The held objects that match, in key order, decoded one at a time. */
   *#found(isWanted: (held: Held) => boolean): IterableIterator<T> {
     const wanted = [...this.#present()].filter(([, held]) => isWanted(held)).map(([key]) => key);
     for (const key of wanted.sort()) {
@@ -98,7 +98,7 @@ export class HandoverCache<T extends KubeObject> implements Lister<T> {
   #present(): ReadonlyMap<string, Held> {
     const now = this.#clock.now();
     for (const [key, { since }] of this.#held) {
-      if (elapsed(since, now) <= longestHandover) break;
+      if (elapsed(since, now) <= maxHandover) break;
       this.remove(key);
     }
     return this.#held;

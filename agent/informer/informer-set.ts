@@ -20,12 +20,12 @@ import {
   isByBoard,
   isOfBoards,
   mayBeReleased,
-  notBound,
   onBoard,
   type Selection,
   type SiteScope,
   selectionOf,
   storedName,
+  unboundPods,
 } from "./scope.ts";
 import type { RenewLease, ServerHistory } from "./server-history.ts";
 import { SharedInformer } from "./shared-informer.ts";
@@ -254,7 +254,7 @@ export class InformerSet {
       onNone: hasNamespaces(scope)
         ? (handovers) =>
             this.#open(resource, {
-              selection: notBound,
+              selection: unboundPods,
               name: prefix,
               decodedBytes: (settings.decodedBytes * shareOf(resource)) / fewestBoards,
               // Called synchronously when the pod leaves the cache, so that the pod is always either in the cache or in

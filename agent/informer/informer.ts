@@ -10,7 +10,7 @@ import type { WatchHealth } from "./watch-health.ts";
  * A change as passed to listeners. `released`: the object left the selection and was dropped from the cache, but may
  * still exist, so listeners must not treat it as deleted.
  */
-export interface Notice<T> extends Change<T> {
+export interface InformerEvent<T> extends Change<T> {
   readonly released?: true;
 }
 
@@ -18,7 +18,7 @@ export interface Notice<T> extends Change<T> {
  * A listener, called synchronously with at most 64 changes. It enqueues keys and does no work. If even that takes long,
  * it returns a promise, and no listener is called again until that resolves.
  */
-export type Listen<T> = (changes: readonly Notice<T>[]) => unknown;
+export type Listen<T> = (changes: readonly InformerEvent<T>[]) => unknown;
 
 /** A watch and the cache that it updates: a whole informer, or one of several that an informer consists of. */
 export type InformerPart = Pick<Informer<KubeObject>, "health" | "isCurrent">;

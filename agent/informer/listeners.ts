@@ -1,6 +1,6 @@
 import { dispositionOf } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
-import type { Listen, Notice } from "./informer.ts";
+import type { InformerEvent, Listen } from "./informer.ts";
 
 /**
  * The listeners of one informer. An error of one is logged and does not affect the others. Only errors that must end
@@ -26,7 +26,7 @@ export class Listeners<T> {
   }
 
   /** Calls all listeners. Returns undefined if all are done; otherwise a promise that resolves when they are. */
-  notify(changes: readonly Notice<T>[]): Promise<void> | undefined {
+  notify(changes: readonly InformerEvent<T>[]): Promise<void> | undefined {
     if (changes.length === 0) return undefined;
     const fatal: unknown[] = [];
     const failed = (error: unknown): void => {

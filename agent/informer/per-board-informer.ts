@@ -8,7 +8,7 @@ import { elapsed, type Instant, type Millis, sleep } from "../base/clock.ts";
 import { TaskGroup } from "../base/concurrency/tasks.ts";
 import { WakeSignal } from "../base/concurrency/wake-signal.ts";
 import { HandoverCache } from "./handover-cache.ts";
-import type { Informer, InformerPart, Listen, Notice } from "./informer.ts";
+import type { Informer, InformerEvent, InformerPart, Listen } from "./informer.ts";
 import { type InformerStats, sumOf } from "./informer-stats.ts";
 import { Listeners } from "./listeners.ts";
 import type { Lister } from "./lister.ts";
@@ -214,7 +214,7 @@ export class PerBoardInformer<T extends KubeObject> implements Informer<T> {
   async #drop(board: string, part: Part<T>): Promise<void> {
     await part.stop();
     this.#byBoard.delete(board);
-    let batch: Notice<T>[] = [];
+    let batch: InformerEvent<T>[] = [];
     for (const object of part.informer.lister.list()) {
       batch.push({ key: keyOf(object), before: object, after: undefined, released: true });
       if (batch.length < batchSize) continue;

@@ -48,7 +48,7 @@ export const isByBoard = (resource: Resource<KubeObject>, { nodeSelector }: Site
 export const onBoard = (board: string): Selection => ({ fieldSelector: `spec.nodeName=${board}` });
 
 /** Unbound pods, which are watched because those in the site's namespaces will run on its boards. */
-export const notBound = onBoard("");
+export const unboundPods = onBoard("");
 
 /** Whether the site has its own namespaces, so that unbound pods may belong to it. */
 export const hasNamespaces = ({ namespaceSelector }: SiteScope): boolean => namespaceSelector !== undefined;

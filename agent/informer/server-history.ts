@@ -3,16 +3,17 @@ import { keyOf } from "../api/meta.ts";
 import { compareVersions } from "../api/resource-version.ts";
 import { leases } from "../api/resources.ts";
 import type { Ambient } from "../base/ambient.ts";
-import { type Millis, sleep } from "../base/clock.ts";
+import { type Instant, type Millis, sleep } from "../base/clock.ts";
 import { WakeSignal } from "../base/concurrency/wake-signal.ts";
 import type { HasDisposition } from "../base/errors.ts";
 import { ApiError, isGone } from "../client/api-error.ts";
 import type { HttpRequest } from "../client/transport/transport.ts";
 import type { InformerClient } from "./informer-client.ts";
+import { OwnRenewals } from "./own-renewals.ts";
 import { untilAborted } from "./until-aborted.ts";
 
 /** Identifies one state of the site's Lease (a "version"), so that a later read can recognise it. */
-export interface Witness {
+export interface LeaseVersion {
   readonly uid: string;
   /** The resourceVersion of that state. */
   readonly version: string;
@@ -44,9 +45,10 @@ export interface ServerHistoryDeps {
   /** Where the site's Lease is. */
   readonly at: { readonly namespace: string; readonly name: string };
   /**
-   * The newest witness in the stored cache, and the chain that it belongs to; undefined if the cache has no witness.
+   * The newest Lease version in the stored cache, and the chain that it belongs to; undefined if the cache has no
+   * Lease version.
    */
-  readonly known: { readonly witness: Witness; readonly chain: string } | undefined;
+  readonly known: { readonly leaseVersion: LeaseVersion; readonly chain: string } | undefined;
   /** Called once, before the error is thrown. */
   readonly restored: (error: ServerRestoredError) => void;
   /**
@@ -70,13 +72,13 @@ const restoreMemory: Millis = 3_600_000;
  * Maximum number of lost connections that cause lists while a restore is remembered; without a limit, an agent with an
  * unstable link would do nothing but list.
  */
-const mostListingDoubts = 8;
+const maxListingDoubts = 8;
 
 /**
  * Checks whether the API server's store still has the history from which the cache was filled. A watch position cannot
  * show this: a store restored from a backup accepts the position as soon as its own revision has passed it.
  *
- * The site's Lease is the witness. It is renewed every few seconds, it is read from the store, never from a watch
+ * The site's Lease is the proof. It is renewed every few seconds, it is read from the store, never from a watch
  * cache, and each version is recognisable by its renewTime. etcd orders all writes, so a server that has a known
  * version of the Lease also has everything written before it. Versions of the Lease are compared only with each other,
  * because events and other kinds may live in another store.
@@ -97,15 +99,17 @@ export class ServerHistory {
   readonly #deps: ServerHistoryDeps;
   readonly #bell: WakeSignal;
   readonly #lists: WakeSignal;
+  /** This board's writes of the Lease in the current chain. */
+  readonly renewals = new OwnRenewals();
   /** Rejects when a restore is found. */
   readonly #restoreFound = Promise.withResolvers<never>();
   /** The newest version of the current chain; undefined before the first. */
-  #known: Witness | undefined;
+  #known: LeaseVersion | undefined;
   /** The newest version of the chain when there was last no unanswered doubt. */
-  #steady: Witness | undefined;
+  #steady: LeaseVersion | undefined;
   #chain: string;
   /** The newest version seen, even if it is not linked to the chain. */
-  #latest: Witness | undefined;
+  #latest: LeaseVersion | undefined;
   /** Number of doubts so far; the start of the process is the first. */
   #doubts = 1;
   /** Number of answered doubts. */
@@ -130,10 +134,10 @@ export class ServerHistory {
     this.#deps = deps;
     this.#bell = new WakeSignal(ambient.clock);
     this.#lists = new WakeSignal(ambient.clock);
-    this.#known = this.#latest = deps.known?.witness;
+    this.#known = this.#latest = deps.known?.leaseVersion;
     this.#chain = deps.wasRestored ? this.#newChain() : (deps.known?.chain ?? this.#newChain());
     this.#mayBeFormer = deps.wasRestored;
-    this.#listingDoubts = deps.wasRestored ? mostListingDoubts : 0;
+    this.#listingDoubts = deps.wasRestored ? maxListingDoubts : 0;
     this.#restoreFound.promise.catch(() => {});
   }
 
@@ -141,14 +145,14 @@ export class ServerHistory {
    * The newest version of the chain. It proves all events received before it over a watch that has stayed connected
    * since.
    */
-  get known(): Witness | undefined {
+  get known(): LeaseVersion | undefined {
     return this.#known;
   }
 
   /**
    * The newest version before the first unanswered doubt. It also proves the events of a watch that broke at that time.
    */
-  get steady(): Witness | undefined {
+  get steady(): LeaseVersion | undefined {
     return this.#steady;
   }
 
@@ -182,7 +186,7 @@ export class ServerHistory {
    * Takes note of the Lease as just read. Reads and writes must be reported in the order in which they happened. Throws
    * if it proves a restore.
    */
-  observe(found: Witness): void {
+  observe(found: LeaseVersion): void {
     this.#compare(found, this.#latest);
     this.#latest = found;
     if (!isSame(found, this.#known)) this.#unlinked();
@@ -196,9 +200,9 @@ export class ServerHistory {
   /**
    * Takes note of the Lease that this board has just written. The write was based on version `from`, which the server
    * therefore had; `from` is undefined if the Lease was created. `doubts`: the number of doubts when the write was
-   * sent. Throws if the version proves a restore.
+   * sent; `sentAt`: when that was. Throws if the version proves a restore.
    */
-  wrote(from: string | undefined, written: Witness, doubts: number): void {
+  recordOwnWrite(from: string | undefined, written: LeaseVersion, doubts: number, sentAt: Instant): void {
     const before = this.#latest;
     this.#compare(written, before);
     this.#latest = written;
@@ -207,6 +211,7 @@ export class ServerHistory {
       this.#known = written;
       this.#answered = Math.max(this.#answered, doubts);
       if (this.#answered === this.#doubts) this.#steady = written;
+      this.renewals.add({ version: written.version, sentAt, answeredAt: this.#ambient.clock.now() });
     }
   }
 
@@ -277,7 +282,7 @@ export class ServerHistory {
     }
   }
 
-  /** Called when a list has been stored, which no known witness proves yet. */
+  /** Called when a list has been stored, which no known Lease version proves yet. */
   listed(): void {
     this.#lists.ring();
   }
@@ -349,12 +354,12 @@ export class ServerHistory {
     if (known !== undefined || !isNewer) this.#known = found;
   }
 
-  async #read(signal: AbortSignal): Promise<Witness | undefined> {
+  async #read(signal: AbortSignal): Promise<LeaseVersion | undefined> {
     const { client, at, read } = this.#deps;
     try {
       const lease = await client.get(leases, at, signal);
       read(lease);
-      return witnessOf(lease);
+      return leaseVersionOf(lease);
     } catch (error) {
       if (isUnanswerable(error)) return undefined;
       throw error;
@@ -370,13 +375,17 @@ export class ServerHistory {
    * Whether the server has the version `known` in its history. forgotten: it has another version, or its history no
    * longer reaches back that far. unknown: the server cannot tell, and repeating the request would not help.
    */
-  async #linkOf(known: Witness, now: Witness, signal: AbortSignal): Promise<"linked" | "forgotten" | "unknown"> {
+  async #linkOf(
+    known: LeaseVersion,
+    now: LeaseVersion,
+    signal: AbortSignal,
+  ): Promise<"linked" | "forgotten" | "unknown"> {
     const { client, at } = this.#deps;
-    const found: Witness[] = [];
+    const found: LeaseVersion[] = [];
     const exact = { resourceVersion: known.version, resourceVersionMatch: "Exact" } as const;
     const options = { namespace: at.namespace, fieldSelector: `metadata.name=${at.name}`, ...exact };
     try {
-      await client.list(leases, options, (lease) => found.push(witnessOf(lease)), signal);
+      await client.list(leases, options, (lease) => found.push(leaseVersionOf(lease)), signal);
     } catch (error) {
       if (isGone(error)) return "forgotten";
       if (isUnanswerable(error)) return "unknown";
@@ -389,7 +398,7 @@ export class ServerHistory {
     return "forgotten";
   }
 
-  #compare(found: Witness, before: Witness | undefined): void {
+  #compare(found: LeaseVersion, before: LeaseVersion | undefined): void {
     if (before === undefined) return;
     const order = compareVersions(found.version, before.version);
     if (order > 0 || isSame(found, before)) return;
@@ -421,6 +430,7 @@ export class ServerHistory {
   }
 
   #newChain(): string {
+    this.renewals.clear();
     return Math.floor(this.#ambient.random.next() * 2 ** 40).toString(36);
   }
 }
@@ -431,11 +441,11 @@ export class ServerHistory {
 const isUnanswerable = (error: unknown): boolean =>
   error instanceof ApiError && [400, 403, 404, 405, 422].includes(error.status);
 
-export function witnessOf({ metadata, spec }: Lease): Witness {
+export function leaseVersionOf({ metadata, spec }: Lease): LeaseVersion {
   const renewal = typeof spec?.renewTime === "string" ? Date.parse(spec.renewTime) : Number.NaN;
   const { uid, resourceVersion: version } = metadata;
   return { uid, version, renewal: Number.isNaN(renewal) ? undefined : renewal };
 }
 
-const isSame = (a: Witness | undefined, b: Witness | undefined): boolean =>
+const isSame = (a: LeaseVersion | undefined, b: LeaseVersion | undefined): boolean =>
   a !== undefined && b !== undefined && a.uid === b.uid && a.version === b.version && a.renewal === b.renewal;

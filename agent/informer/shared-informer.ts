@@ -6,7 +6,7 @@ import type { Change, Key } from "../../storage/object.ts";
 import { UnusableObjects } from "../../storage/unusable-objects.ts";
 import { parserOf } from "../api/exact-integers.ts";
 import type { KubeObject } from "../api/meta.ts";
-import type { Resource } from "../api/resources.ts";
+import { leases, type Resource, resourceName } from "../api/resources.ts";
 import type { Ambient } from "../base/ambient.ts";
 import { elapsed, type Instant, type Millis, nextTurn, sleep } from "../base/clock.ts";
 import { TaskGroup } from "../base/concurrency/tasks.ts";
@@ -14,7 +14,7 @@ import { WakeSignal } from "../base/concurrency/wake-signal.ts";
 import { dispositionOf } from "../base/errors.ts";
 import { jitter } from "../base/random.ts";
 import { BacklogAge } from "./backlog-age.ts";
-import type { Informer, InformerPart, Listen, Notice } from "./informer.ts";
+import type { Informer, InformerEvent, InformerPart, Listen } from "./informer.ts";
 import type { ReflectorClient } from "./informer-client.ts";
 import type { InformerStats } from "./informer-stats.ts";
 import type { Kind } from "./kinds/kinds.ts";
@@ -118,6 +118,11 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
       unread: kind.unread,
       rejections: new UnusableObjects(database, name),
       proof: history && this.#trail && { history, trail: this.#trail },
+      ...(history &&
+        resourceName(kind.resource) === resourceName(leases) && {
+          deliveredUpTo: (version: string, now: Instant) =>
+            history.renewals.deliveredUpTo(version, deps.limits.blip, now),
+        }),
       store: this.#intake(this.#fifo),
       stored: () => this.#work.ring(),
     });
@@ -253,7 +258,7 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
   }
 
   /** Calls the listeners. If they do not finish immediately, the pump waits for them and handles their errors. */
-  #report(notices: readonly Notice<T>[]): void {
+  #report(notices: readonly InformerEvent<T>[]): void {
     this.#reporting = this.#listeners.notify(notices);
     if (this.#reporting === undefined) return;
     this.#reporting.catch(() => undefined);
@@ -336,9 +341,9 @@ function withReleases<T>(
   changes: readonly Change<T>[],
   isGone: (object: T, signal: AbortSignal) => Promise<boolean>,
   signal: AbortSignal,
-): Promise<readonly Notice<T>[]> {
+): Promise<readonly InformerEvent<T>[]> {
   return Promise.all(
-    changes.map(async (change): Promise<Notice<T>> => {
+    changes.map(async (change): Promise<InformerEvent<T>> => {
       const { before, after } = change;
       if (before === undefined || after !== undefined || (await isGone(before, signal))) return change;
       return { ...change, released: true };

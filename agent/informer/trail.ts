@@ -1,6 +1,6 @@
 import { compareVersions } from "../api/resource-version.ts";
 import { recordIn } from "../base/json.ts";
-import type { ServerHistory, Witness } from "./server-history.ts";
+import type { LeaseVersion, ServerHistory } from "./server-history.ts";
 
 /** Where a watch resumes, and how it is verified that the server still has the history of the stored objects. */
 export interface Resumption {
@@ -12,7 +12,7 @@ export interface Resumption {
 
 type KnownHistory = Pick<ServerHistory, "known" | "steady" | "chain" | "lease">;
 
-/** An event received after the witness (a version of the site's Lease). */
+/** An event received after the Lease version that proves the events before it. */
 interface Step {
   /** The event's resourceVersion. */
   readonly version: string;
@@ -29,39 +29,41 @@ interface Sum {
 }
 
 /**
- * If more events than this arrived since the last witness, they are not compared, and a list replaces the stored
+ * If more events than this arrived since the last Lease version, they are not compared, and a list replaces the stored
  * objects.
  */
-const mostSteps = 4096;
+const maxSteps = 4096;
 
 /**
- * Proves the position of one watch. A witness, a version of the site's Lease, proves the events received before it was
- * written. Events after the newest witness are proven by receiving them again. While the watch is interrupted, newer
- * witnesses prove nothing, because the server may have been restored in the meantime.
+ * Proves the position of one watch. A version of the site's Lease proves the events received before it was
+ * written. Events after the newest Lease version are proven by receiving them again. While the watch is interrupted,
+ * newer Lease versions prove nothing, because the server may have been restored in the meantime.
  */
 export class Trail {
   readonly #history: KnownHistory;
-  /** The chain (see ServerHistory) that the stored objects belong to; undefined if no witness proves that they do. */
+  /**
+   * The chain (see ServerHistory) that the stored objects belong to; undefined if no Lease version proves that they do.
+   */
   #chain: string | undefined;
-  /** The newest witness of the stored objects. */
-  #witness: Witness | undefined;
+  /** The newest Lease version of the stored objects. */
+  #leaseVersion: LeaseVersion | undefined;
   /** False while the watch is interrupted. */
   #isLive = false;
-  /** The events after the witness, received in this run. */
+  /** The events after the Lease version, received in this run. */
   #steps: Step[] = [];
-  /** The events after the witness, received in an earlier run; dropped as soon as a new event arrives. */
+  /** The events after the Lease version, received in an earlier run; dropped as soon as a new event arrives. */
   #earlier: Sum | undefined;
   /**
-   * A resourceVersion up to which at least one event is missing from the steps, so that only a later witness proves the
-   * position.
+   * A resourceVersion up to which at least one event is missing from the steps, so that only a later Lease version
+   * proves the position.
    */
   #gap: string | undefined;
 
   /** `stored`: the `text` that was stored with the position; undefined if there was none. */
   constructor(history: KnownHistory, stored: string | undefined) {
     this.#history = history;
-    const found = witnessIn(stored, history.lease);
-    this.#witness = found?.witness;
+    const found = leaseVersionIn(stored, history.lease);
+    this.#leaseVersion = found?.leaseVersion;
     const { chain, gap, until, count, sum } = recordIn(stored ?? "") ?? {};
     if (typeof chain === "string" && found !== undefined) this.#chain = chain;
     if (typeof gap === "string") this.#gap = gap;
@@ -72,12 +74,12 @@ export class Trail {
   /** A new event arrived. */
   add(version: string, uid: string, isDeletion: boolean): void {
     this.#advance();
-    if (this.#witness !== undefined && compareVersions(version, this.#witness.version) <= 0) return;
+    if (this.#leaseVersion !== undefined && compareVersions(version, this.#leaseVersion.version) <= 0) return;
     if (this.#earlier !== undefined) {
       this.#gap = this.#earlier.until;
       this.#earlier = undefined;
     }
-    if (this.#steps.length === mostSteps) this.#gap = this.#steps.shift()?.version;
+    if (this.#steps.length === maxSteps) this.#gap = this.#steps.shift()?.version;
     this.#steps.push({ version, mark: markOf(version, uid, isDeletion) });
   }
 
@@ -86,10 +88,10 @@ export class Trail {
     this.#chain = undefined;
   }
 
-  /** A list at this resourceVersion is being stored. Only a later witness proves it. */
+  /** A list at this resourceVersion is being stored. Only a later Lease version proves it. */
   listed(version: string): void {
     this.#chain = this.#history.chain;
-    this.#witness = this.#history.known;
+    this.#leaseVersion = this.#history.known;
     this.#steps = [];
     this.#earlier = undefined;
     this.#gap = version;
@@ -119,16 +121,16 @@ export class Trail {
     return this.#chain === this.#history.chain;
   }
 
-  /** Whether the witness alone, without a replay, proves `position`. */
+  /** Whether the Lease version alone, without a replay, proves `position`. */
   proves(position: string): boolean {
     this.#advance();
-    return this.#witness !== undefined && compareVersions(position, this.#witness.version) <= 0;
+    return this.#leaseVersion !== undefined && compareVersions(position, this.#leaseVersion.version) <= 0;
   }
 
   /** The state of this trail, to be stored with the position. */
   text(): string {
     this.#advance();
-    const { uid, version, renewal } = this.#witness ?? {};
+    const { uid, version, renewal } = this.#leaseVersion ?? {};
     return JSON.stringify({
       chain: this.#chain,
       lease: this.#history.lease,
@@ -145,12 +147,12 @@ export class Trail {
    * while the history has no unanswered doubt.
    */
   resume(position: string): Resumption | undefined {
-    const witness = this.#witness?.version;
-    if (witness === undefined || !this.isOfChain) return undefined;
-    if (compareVersions(position, witness) <= 0) return { from: position, replay: undefined };
-    if (this.#gap !== undefined && compareVersions(this.#gap, witness) > 0) return undefined;
+    const proving = this.#leaseVersion?.version;
+    if (proving === undefined || !this.isOfChain) return undefined;
+    if (compareVersions(position, proving) <= 0) return { from: position, replay: undefined };
+    if (this.#gap !== undefined && compareVersions(this.#gap, proving) > 0) return undefined;
     const sum = this.#sum();
-    return { from: witness, replay: sum && new Replay(sum) };
+    return { from: proving, replay: sum && new Replay(sum) };
   }
 
   #sum(): Sum | undefined {
@@ -160,19 +162,19 @@ export class Trail {
     return { until: last.version, count: this.#steps.length, sum };
   }
 
-  /** Takes the newest witness, if it belongs to the same chain, and drops the steps that it proves. */
+  /** Takes the newest Lease version, if it belongs to the same chain, and drops the steps that it proves. */
   #advance(known = this.#history.known): void {
     const { chain } = this.#history;
-    if (!this.#isLive || known === undefined || known === this.#witness || chain !== this.#chain) return;
-    if (this.#witness !== undefined && compareVersions(known.version, this.#witness.version) < 0) return;
+    if (!this.#isLive || known === undefined || known === this.#leaseVersion || chain !== this.#chain) return;
+    if (this.#leaseVersion !== undefined && compareVersions(known.version, this.#leaseVersion.version) < 0) return;
     if (this.#earlier !== undefined) {
-      // For the events of an earlier run, only a combined checksum is known, so the witness must prove all of them or
-      // none.
+      // For the events of an earlier run, only a combined checksum is known, so the Lease version must prove all of
+      // them or none.
       if (compareVersions(known.version, this.#earlier.until) < 0) return;
       this.#earlier = undefined;
     }
     const { version } = known;
-    this.#witness = known;
+    this.#leaseVersion = known;
     this.#steps = this.#steps.filter((step) => compareVersions(step.version, version) > 0);
     if (this.#gap !== undefined && compareVersions(this.#gap, version) <= 0) this.#gap = undefined;
   }
@@ -205,24 +207,26 @@ export class Replay {
   }
 }
 
-/** The witness in a stored string, and its chain; undefined if it has none for the Lease `ours`. */
-export function witnessIn(
+/** The Lease version in a stored string, and its chain; undefined if it has none for the Lease `ours`. */
+export function leaseVersionIn(
   text: string | undefined,
   ours: string,
-): { readonly witness: Witness; readonly chain: string } | undefined {
+): { readonly leaseVersion: LeaseVersion; readonly chain: string } | undefined {
   const { chain, lease = ours, uid, version, renewal } = recordIn(text ?? "") ?? {};
   if (typeof chain !== "string" || typeof uid !== "string" || typeof version !== "string" || lease !== ours)
     return undefined;
-  return { chain, witness: { uid, version, renewal: typeof renewal === "number" ? renewal : undefined } };
+  return { chain, leaseVersion: { uid, version, renewal: typeof renewal === "number" ? renewal : undefined } };
 }
 
-/** The newest of the witnesses in these strings. */
-export function newestWitness(texts: readonly string[], ours: string): ReturnType<typeof witnessIn> {
+/** The newest of the Lease versions in these strings. */
+export function newestLeaseVersion(texts: readonly string[], ours: string): ReturnType<typeof leaseVersionIn> {
   return texts
-    .flatMap((text) => witnessIn(text, ours) ?? [])
-    .reduce<ReturnType<typeof witnessIn>>(
+    .flatMap((text) => leaseVersionIn(text, ours) ?? [])
+    .reduce<ReturnType<typeof leaseVersionIn>>(
       (newest, one) =>
-        newest === undefined || compareVersions(one.witness.version, newest.witness.version) > 0 ? one : newest,
+        newest === undefined || compareVersions(one.leaseVersion.version, newest.leaseVersion.version) > 0
+          ? one
+          : newest,
       undefined,
     );
 }

@@ -1,4 +1,4 @@
-import { elapsed, type Instant, isAfter, type Millis } from "../base/clock.ts";
+import { elapsed, type Instant, isAfter, laterOf, type Millis } from "../base/clock.ts";
 
 /**
  * The health of one watch, as a value that the Reflector replaces. A board's silence is real only while this shows that
@@ -12,10 +12,10 @@ export interface WatchHealth {
    */
   readonly lastReceived: Instant | undefined;
   /**
-   * The moment up to which everything has been received: when the last proof arrived; undefined if none has. An event
-   * of a flowing stream is a proof once it is in the cache, and so is a bookmark whose resourceVersion moved. A
-   * bookmark that repeats the previous resourceVersion proves nothing, because a server that has lost its etcd keeps
-   * sending such bookmarks.
+   * The moment up to which everything has been received: when the last proof arrived, or, if that was late, how far it
+   * reaches (see OwnRenewals); undefined if none has. An event of a flowing stream is a proof once it is in the cache, and
+   * so is a bookmark whose resourceVersion moved. A bookmark that repeats the previous resourceVersion proves nothing,
+   * because a server that has lost its etcd keeps sending such bookmarks.
    */
   readonly lastProof: Instant | undefined;
   /** When the watch last became live again after an interruption longer than `blip`; undefined if it never has. */
@@ -75,18 +75,18 @@ export const isInStep = (health: WatchHealth, limits: WatchLimits, now: Instant)
  * The health after the watch was opened. The server has responded, which counts as received, but is neither a proof nor
  * news.
  */
-export function opened(health: WatchHealth, limits: WatchLimits, now: Instant): WatchHealth {
-  return received({ ...health, connected: true, newslessSince: health.newslessSince ?? now }, limits, now);
+export function recordOpen(health: WatchHealth, limits: WatchLimits, now: Instant): WatchHealth {
+  return recordReceipt({ ...health, connected: true, newslessSince: health.newslessSince ?? now }, limits, now);
 }
 
 /** The health once a first list delivers objects, which makes earlier failed attempts irrelevant. */
-export const delivering = (health: WatchHealth): WatchHealth =>
+export const recordDelivery = (health: WatchHealth): WatchHealth =>
   health.lastReceived === undefined && health.notLiveSince !== undefined
     ? { ...health, notLiveSince: undefined }
     : health;
 
 /** The health after an event or a bookmark arrived. */
-export function received(health: WatchHealth, limits: WatchLimits, now: Instant): WatchHealth {
+export function recordReceipt(health: WatchHealth, limits: WatchLimits, now: Instant): WatchHealth {
   const stalled = health.lastReceived !== undefined && elapsed(health.lastReceived, now) >= limits.stall;
   const notLiveSince = health.notLiveSince ?? (stalled ? health.lastReceived : undefined);
   // The first connection does not end an outage.
@@ -108,14 +108,17 @@ export function received(health: WatchHealth, limits: WatchLimits, now: Instant)
 }
 
 /** The health after an event, or a bookmark whose resourceVersion moved. */
-export const renewed = (health: WatchHealth, now: Instant): WatchHealth => ({
+export const recordNews = (health: WatchHealth, now: Instant): WatchHealth => ({
   ...health,
   lastNews: now,
   newslessSince: undefined,
 });
 
-/** The health after a proof that arrived at that instant and is now in the cache. */
-export const proven = (health: WatchHealth, at: Instant): WatchHealth => ({ ...health, lastProof: at });
+/** The health after a proof for the time up to that instant, which is now in the cache. */
+export const recordProof = (health: WatchHealth, upTo: Instant): WatchHealth => ({
+  ...health,
+  lastProof: laterOf(health.lastProof, upTo),
+});
 
 const isPaused = ({ lastReceived }: WatchHealth, { blip }: WatchLimits, now: Instant): boolean =>
   lastReceived === undefined || elapsed(lastReceived, now) > blip;
@@ -133,7 +136,7 @@ export const isFlowing = (health: WatchHealth, limits: WatchLimits, now: Instant
  * The health after the watch ended. If it was closed because it stalled, it stopped being live at its last delivery;
  * otherwise, it stops now.
  */
-export function closed(health: WatchHealth, limits: WatchLimits, now: Instant): WatchHealth {
+export function recordClose(health: WatchHealth, limits: WatchLimits, now: Instant): WatchHealth {
   const { lastReceived } = health;
   const stalled = health.connected && lastReceived !== undefined && elapsed(lastReceived, now) >= limits.stall;
   return { ...health, connected: false, notLiveSince: health.notLiveSince ?? (stalled ? lastReceived : now) };
@@ -143,7 +146,7 @@ export function closed(health: WatchHealth, limits: WatchLimits, now: Instant): 
  * The health after the run was ended deliberately at `since`. If the watch was live until then, or has never been live,
  * the time until the next run is not an outage, and the next run begins like the first one, but `restoredAt` is kept.
  */
-export function paused(health: WatchHealth, since: Instant): WatchHealth {
+export function recordPause(health: WatchHealth, since: Instant): WatchHealth {
   const { connected, lastReceived, notLiveSince, restoredAt } = health;
   if (connected) return health;
   const wasLive = notLiveSince !== undefined && elapsed(since, notLiveSince) >= 0;

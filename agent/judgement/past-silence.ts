@@ -38,7 +38,7 @@ export const silenceBegan = ({ silentFrom, probe }: Pick<Silent, "probe" | "sile
   silentFrom ?? probe;
 
 /** Whether a board that this term sees for the first time has been silent all the time. */
-export const goesOn = ({ uid, lease, heartbeat }: PastSilence, seen: Silent): boolean => {
+export const hasContinued = ({ uid, lease, heartbeat }: PastSilence, seen: Silent): boolean => {
   const { answered = seen } = seen;
   return uid === seen.uid && lease === seen.lease && lease === answered.lease && heartbeat === seen.ready?.heartbeat;
 };

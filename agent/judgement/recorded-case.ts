@@ -18,9 +18,9 @@ import { decideAgain, type RepeatedDecision } from "./ruling.ts";
 
 const family = "decision";
 
-/** In characters. The texts of records are shorter. */
+/** A text of a case, at most 1024 characters; the texts of records are shorter. */
 const words = text({ most: 1024 });
-const mostTaints = 1000;
+const maxTaints = 1000;
 const ms = whole({ min: 0 });
 const yes = simple<true>({ const: true }, "true", (value) => value === true);
 const verdict = word("alive", "unknown", "unproven", "cut-off", "unmanaged", "self-isolated", "dead");
@@ -51,7 +51,10 @@ function hasAll<T extends object>(value: T, names: readonly (keyof T & string)[]
 
 type GivenSilence = Partial<SilenceFacts>;
 
-/** The facts about a silence. With evidence, the verdict follows from it, and is derived when the case is decided. */
+/**
+ * The facts about a silence. If the case has measurements (silentMs, graceMs), its verdict is computed from them when
+ * the case is replayed; until then it is `unknown`.
+ */
 function silenceOf(facts: GivenSilence, problems: SchemaProblems): SilenceFacts | undefined {
   const isMeasured = facts.silentMs !== undefined || facts.graceMs !== undefined;
   if (!hasAll(facts, isMeasured ? ["silentMs", "graceMs"] : ["verdict", "rule"], problems)) return undefined;
@@ -62,7 +65,7 @@ const because = mapped(
   record({
     kind: word("silence", "reported", "taints", "node-deleted", "out-of-service"),
     ...silenceMembers,
-    taints: optional(list(words, mostTaints)),
+    taints: optional(list(words, maxTaints)),
     toleratedMs: optional(ms),
     ranMs: optional(ms),
     silence: optional(mapped(record(silenceMembers), silenceOf)),
@@ -143,7 +146,7 @@ export const recordedCase = record({
 export type RecordedCase = TypeOf<typeof recordedCase>;
 
 /** A case as it is written. */
-export interface WrittenCase {
+export interface ExportedCase {
   readonly id: string;
   readonly family: typeof family;
   readonly note: string;
@@ -158,8 +161,8 @@ export interface WrittenCase {
  */
 export function caseOf(
   { act, board, because, gate, state, restraints }: DecisionRecord,
-  { id, note }: Pick<WrittenCase, "id" | "note">,
-): WrittenCase | undefined {
+  { id, note }: Pick<ExportedCase, "id" | "note">,
+): ExportedCase | undefined {
   if (gate === undefined) return undefined;
   const held = state === "held" || state === "lapsed" ? restraints.at(-1)?.why : undefined;
   const facts = because.kind === "silence" ? because : "silence" in because ? because.silence : undefined;
@@ -198,7 +201,7 @@ export interface DecisionDifference {
 }
 
 /** Decides the case again, by the rules that controllers follow, and compares the result with the expected one. */
-export function replayed({ given, expect = {} }: RecordedCase): {
+export function replayCase({ given, expect = {} }: RecordedCase): {
   readonly decision: RepeatedDecision;
   readonly differences: readonly DecisionDifference[];
 } {

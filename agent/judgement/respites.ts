@@ -24,7 +24,7 @@ export interface Missed {
 }
 
 /** Maximum number of respites remembered: at one outage per minute, those of the last half hour. */
-const mostRespites = 32;
+const maxRespites = 32;
 
 /** When the present respite began. `judgesSince`: when the first pass of the term began. */
 export const respiteSince = ({ restoredAt }: Pick<Link, "restoredAt">, judgesSince: Instant): Instant =>
@@ -41,7 +41,7 @@ export function nextRespites(
 ): readonly Respite[] {
   const isNew = before.at(-1)?.since.mono !== since.mono;
   if (!isNew && !live) return before;
-  const past = isNew ? before.slice(1 - mostRespites) : before.slice(0, -1);
+  const past = isNew ? before.slice(1 - maxRespites) : before.slice(0, -1);
   const length = live ? elapsed(since, now) : 0;
   const heard = heardAt === undefined ? 0 : Math.max(0, elapsed(since, heardAt));
   return [...past, { since, length, heard }];
@@ -51,10 +51,10 @@ export function nextRespites(
  * The shortest time in which a board may be expected to renew its Lease, whatever the grace period is: kubelets do it
  * every 10 s by default.
  */
-const leastRespite: Millis = 12_500;
+const minRespite: Millis = 12_500;
 
 /** How long a respite has to last for a board that was silent throughout it to have missed it. */
-const longEnough = (gracePeriod: Millis): Millis => Math.max(gracePeriod / 4, leastRespite);
+const longEnough = (gracePeriod: Millis): Millis => Math.max(gracePeriod / 4, minRespite);
 
 /** The grace period of a board that has missed earlier respites. */
 export const shortenedGrace = (gracePeriod: Millis): Millis => Math.min(gracePeriod, longEnough(gracePeriod));
@@ -75,7 +75,7 @@ export function missedSince(
   { link, gracePeriod }: { readonly link: Link; readonly gracePeriod: Millis },
 ): Missed | undefined {
   const present = respites.at(-1);
-  if (present === undefined || present.heard === 0 || !isPresent(present, link)) return undefined;
+  if (present === undefined || present.heard === 0 || !isCurrentRespite(present, link)) return undefined;
   const length = respites
     .slice(0, -1)
     .filter((respite) => isAfter(respite.since, probe) && isLongEnough(respite, gracePeriod))
@@ -84,8 +84,10 @@ export function missedSince(
 }
 
 /** Whether no outage has ended since the respite began. */
-export const isPresent = ({ since }: Pick<Respite, "since">, { restoredAt }: Pick<Link, "restoredAt">): boolean =>
-  restoredAt === undefined || !isAfter(restoredAt, since);
+export const isCurrentRespite = (
+  { since }: Pick<Respite, "since">,
+  { restoredAt }: Pick<Link, "restoredAt">,
+): boolean => restoredAt === undefined || !isAfter(restoredAt, since);
 
 /** The link flaps if this many of the last respites were all shorter than a grace period. */
 const flaps = 4;

@@ -24,7 +24,7 @@ export function rulingOf({ act, because, gate }: Grounds): Ruling {
     case "pod-collected":
       if (because.kind === "node-deleted") return valveOn(undefined, gate) ?? "act";
       if (because.kind !== "out-of-service") return "not-due";
-      return (gate.confirmed && restraintOnWord(because.silence, gate)) ?? "act";
+      return (gate.confirmed && restraintOnConfirmation(because.silence, gate)) ?? "act";
     default:
       return act satisfies never;
   }
@@ -110,7 +110,8 @@ type TaintFacts = Extract<Because, { readonly kind: "taints" }>;
  */
 function evictionRuling({ taints, toleratedMs, ranMs, silence }: TaintFacts, gate: GateFacts): Ruling {
   if (ranMs < toleratedMs) return "not-due";
-  if (restsOnWord(taints, gate)) return restraintOnWord(silence, gate) ?? (gate.doubtful ? "not-due" : "act");
+  if (isOperatorConfirmed(taints, gate))
+    return restraintOnConfirmation(silence, gate) ?? (gate.doubtful ? "not-due" : "act");
   if (taints.every(isLifecycleKey)) {
     const hold = freezeRuling(gate) ?? (gate.turnInMs !== undefined && gate.turnInMs > 0 ? "turn" : undefined);
     if (hold) return hold;
@@ -137,7 +138,7 @@ const restraintOnReport = ({ notLive, awaited }: GateFacts): "not-live" | "quara
  * Whether an eviction rests on an operator's word that the board is dead: our out-of-service taint carries it out, and
  * no taint of another client asks for the eviction.
  */
-export const restsOnWord = (taints: readonly string[], { confirmed }: Pick<GateFacts, "confirmed">): boolean =>
+export const isOperatorConfirmed = (taints: readonly string[], { confirmed }: Pick<GateFacts, "confirmed">): boolean =>
   confirmed !== undefined &&
   taints.includes(outOfServiceKey) &&
   taints.every((key) => key === outOfServiceKey || isLifecycleKey(key));
@@ -146,7 +147,7 @@ export const restsOnWord = (taints: readonly string[], { confirmed }: Pick<GateF
  * Why an act that an operator's word ordered is held. The word was about a silent board. So under both policies the board
  * has to be silent still, by this leader's own verdict, and must have given no sign of life since.
  */
-function restraintOnWord(
+function restraintOnConfirmation(
   silence: JudgedBy | undefined,
   gate: Pick<GateFacts, "notLive" | "quarantine" | "confirmed">,
 ): "not-live" | "quarantine" | "verdict" | undefined {
@@ -214,7 +215,7 @@ export interface RepeatedDecision {
   readonly rule?: string;
 }
 
-/** Decides again by the facts of a record: first the verdict, from its evidence, then the act. */
+/** Re-evaluates a record from its facts: first the verdict from its evidence, then the act. */
 export function decideAgain(grounds: Grounds): RepeatedDecision {
   const { because } = grounds;
   switch (because.kind) {

@@ -2,7 +2,7 @@ import type { Memo } from "../../storage/memo.ts";
 import type { Ambient } from "../base/ambient.ts";
 import type { Instant } from "../base/clock.ts";
 import type { Lane } from "../base/concurrency/lanes.ts";
-import { Permits } from "../base/concurrency/permits.ts";
+import { PrioritySemaphore } from "../base/concurrency/priority-semaphore.ts";
 import type { KubeClient } from "../client/kube-client.ts";
 import type { Config } from "../config/settings.ts";
 import type { BoardVerdictDeps } from "../controllers/board-verdicts.ts";
@@ -56,8 +56,8 @@ const boardWorkers = 8;
 export function controlLoops(ambient: Ambient, deps: TermLoopsDeps): TermLoops {
   const { config, workloads, client, executor, memo, decisions } = deps;
   const { controllers, taintEviction } = config;
-  const sweeps = new Permits(1);
-  const large = new Permits(1);
+  const resyncs = new PrioritySemaphore(1);
+  const large = new PrioritySemaphore(1);
   const turns = new FairTurns(ambient.clock);
   const opened =
     (caches: Caches, lane: Lane) =>
@@ -72,7 +72,7 @@ export function controlLoops(ambient: Ambient, deps: TermLoopsDeps): TermLoops {
         assignment: leaderOwnsAll,
         decisions,
         store: memo,
-        sweeps,
+        resyncs: resyncs,
         large,
         turns,
       });

@@ -8,7 +8,7 @@ import type { LeavingPods } from "./leaving-pods.ts";
 
 /**
  * The control loops of the current term; none while another board leads. TermWork begins and ends the term. Other parts
- * only read this object or wake its loops, so they need not load the controllers.
+ * only read this object or enqueue keys in its loops, so they need not load the controllers.
  */
 export class CurrentTerm {
   readonly #clock: Clock;
@@ -66,7 +66,7 @@ export class CurrentTerm {
   }
 
   /** Counts the pods of these boards that have an eviction timer; empty as long as no pod can be evicted. */
-  leaving(boards: ReadonlySet<string>): ReadonlyMap<string, LeavingPods> {
+  podsAwaitingEviction(boards: ReadonlySet<string>): ReadonlyMap<string, LeavingPods> {
     return this.#running?.leaving?.(boards) ?? new Map();
   }
 

@@ -23,7 +23,7 @@ export interface WatchedBoard extends BoardHealth {
 export interface FitnessDeps {
   readonly leader: Pick<Config["leader"], "duration" | "sickFor">;
   /** How the last terms of this board ended. */
-  readonly terms: Pick<LeaderMemo, "brokenTerms" | "termHeld" | "deferred">;
+  readonly terms: Pick<LeaderMemo, "brokenTerms" | "resetBrokenTerms" | "deferred">;
   /** Why this board must not lead, even if no other board can; undefined if it may. */
   readonly barred: () => string | undefined;
 }
@@ -145,7 +145,7 @@ export class Fitness {
     return why;
   }
 
-  /** Forgets broken terms once the current one has lasted. */
+  /** Resets the count of broken terms once this term has lasted `termHolds`, or ends cleanly before that. */
   async duringTerm(signal: AbortSignal): Promise<void> {
     await sleep(this.#ambient.clock, termHolds, signal);
     this.#forgetBroken();
@@ -164,7 +164,7 @@ export class Fitness {
   }
 
   #forgetBroken(): void {
-    this.#store(() => this.#deps.terms.termHeld());
+    this.#store(() => this.#deps.terms.resetBrokenTerms());
   }
 
   #store(change: () => void): void {

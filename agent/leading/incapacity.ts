@@ -15,7 +15,7 @@ export interface IncapacityDeps {
 }
 
 /** Fewer failures may be chance. */
-const leastFailures = 3;
+const minFailures = 3;
 
 /**
  * A leader is unable to act if it renews its Lease and receives heartbeats, but all its requests of a kind needed for
@@ -43,7 +43,7 @@ export class Incapacity {
     const link = linkOf(watches, limits, now);
     failing.forget(({ since }) => isOutdated(link, since, limits, now));
     const [first] = failing.list(now);
-    // Counted up to the last failure, because there may have been no request of this kind since.
+    // The failing period ends at the last failure, not now, because there may have been no request of this kind since.
     if (!this.#connections.renewIfDue(first?.since, first?.last ?? now)) return;
     this.#ambient.log.warn("requests of one kind fail, so the next requests open a new connection", {
       requests: first?.kind,
@@ -69,6 +69,6 @@ export class Incapacity {
   }
 
   #lasts({ since, last, count }: Failures): boolean {
-    return count >= leastFailures && elapsed(since, last) >= minTroubleDuration(this.#deps.leader);
+    return count >= minFailures && elapsed(since, last) >= minTroubleDuration(this.#deps.leader);
   }
 }

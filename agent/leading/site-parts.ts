@@ -6,7 +6,7 @@ import type { NodeHealth } from "../controllers/node-lifecycle/health.ts";
 import type { BoardRecord, SiteMemory } from "../controllers/node-lifecycle/memory.ts";
 import { taintedBoards } from "../controllers/node-lifecycle/tainted-boards.ts";
 import { zoneName } from "../controllers/node-lifecycle/zones/zones.ts";
-import { mostTainted, type ValveNow } from "../controllers/safety-valve.ts";
+import { maxTaintedBoards, type ValveNow } from "../controllers/safety-valve.ts";
 import type { DecisionBook } from "../decisions/decision-book.ts";
 import type { Restraint } from "../decisions/grounds.ts";
 import type { Executor } from "../execution/executor.ts";
@@ -41,7 +41,7 @@ export interface ValveLimits extends ActLimits {
 
 export interface ReportedSite {
   readonly config: Config;
-  readonly current: Pick<CurrentTerm, "site" | "timers" | "leaving">;
+  readonly current: Pick<CurrentTerm, "site" | "timers" | "podsAwaitingEviction">;
   readonly executor: Pick<Executor, "acts">;
   readonly decisions: Pick<DecisionBook, "heldCounts" | "boardsHeldBy">;
   /** The safety valve and its limits; undefined if there is none. */
@@ -210,7 +210,7 @@ function evictionPart(site: SiteMemory, of: ReportedSite, now: Instant): Evictio
 function awaited({ boards }: SiteMemory, since: Instant): NonNullable<EvictionPart["held"]>["awaited"] {
   const hasReported = ({ reportedAt }: NodeHealth): boolean => reportedAt !== undefined && !isAfter(since, reportedAt);
   const names = [...boards].flatMap(([name, { health }]) => (hasReported(health) ? [] : [name]));
-  return { count: names.length, some: names.sort(inTextOrder).slice(0, mostNamed) };
+  return { count: names.length, some: names.sort(inTextOrder).slice(0, maxNamed) };
 }
 
 function valvePart(
@@ -221,7 +221,7 @@ function valvePart(
   if (valve === undefined || limits === undefined) return undefined;
   const limit = limits.acts(now);
   const { acts, isUnknown } = valve.view(limits, now);
-  const usedBy = valve.mostUsed(mostNamed, now);
+  const usedBy = valve.mostUsed(maxNamed, now);
   const heldSince = valve.holdingSince;
   return {
     acts,
@@ -229,12 +229,12 @@ function valvePart(
     kept: keptForTaints(limit),
     ...(usedBy.length > 0 && { usedBy }),
     boards: taintedBoards(boards),
-    mostBoards: mostTainted({ shut: undefined, boards: limits.boards }, boards.size),
+    mostBoards: maxTaintedBoards({ shut: undefined, boards: limits.boards }, boards.size),
     ...(isUnknown && { isUnknown }),
     ...(heldSince && {
       heldSince,
       held: decisions.heldCounts().find(({ why }) => why === "valve")?.now ?? 0,
-      heldOn: decisions.boardsHeldBy("valve").slice(0, mostNamed),
+      heldOn: decisions.boardsHeldBy("valve").slice(0, maxNamed),
     }),
   };
 }
@@ -290,7 +290,7 @@ function boardsPart({ boards }: SiteMemory, { config, current }: ReportedSite, n
       else silent.push({ ...board, ...(confirmedBy !== undefined && { confirmedBy }) });
     }
   }
-  const leaving = current.leaving(new Set(off.map(({ name }) => name)));
+  const leaving = current.podsAwaitingEviction(new Set(off.map(({ name }) => name)));
   return {
     lost: named(silent),
     ...(cutOff.length > 0 && { cutOff: named(cutOff) }),
@@ -313,7 +313,7 @@ const lastReport = ({ reportedAt, probe }: NodeHealth): Omit<NamedBoard, "name">
 function named(boards: NamedBoard[]): NamedBoards {
   const rank = ({ neverHeard }: NamedBoard): number => (neverHeard ? 0 : 1);
   boards.sort((a, b) => rank(a) - rank(b) || a.since.mono - b.since.mono || (a.name < b.name ? -1 : 1));
-  return { count: boards.length, some: boards.slice(0, mostNamed) };
+  return { count: boards.length, some: boards.slice(0, maxNamed) };
 }
 
-const mostNamed = 3;
+const maxNamed = 3;

@@ -33,7 +33,7 @@ const listPatience: Millis = 40_000;
 const page = 100;
 
 /** The maximum number of individual Nodes that a search reads. The next search continues after them. */
-const mostReads = 32;
+const maxReads = 32;
 
 /**
  * Searches the API for a board that stands by. A deaf leader needs it, because its cache lacks what boards have
@@ -102,7 +102,7 @@ export class StandbySearch {
     }
   }
 
-  /** Reads some Nodes of the cache, until one stands by or the signal aborts. */
+  /** Reads the next few Nodes that the cache knows from the API, until one is on standby or the signal aborts. */
   async #read(signal: AbortSignal): Promise<Peer | undefined> {
     const { client } = this.#deps;
     for (const name of this.#turn()) {
@@ -128,10 +128,10 @@ export class StandbySearch {
     for (const name of known()) {
       if (name === own) continue;
       const turn = name > this.#lastRead ? following : first;
-      if (turn.length < mostReads) turn.push(name);
-      if (following.length === mostReads) break;
+      if (turn.length < maxReads) turn.push(name);
+      if (following.length === maxReads) break;
     }
-    return [...following, ...first].slice(0, mostReads);
+    return [...following, ...first].slice(0, maxReads);
   }
 }
 

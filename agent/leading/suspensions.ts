@@ -12,17 +12,17 @@ export interface Suspended {
 
 export const neverSuspended: Suspended = { from: undefined, settledAt: undefined, restoredAt: undefined };
 
-/** How often the process shows that it runs. */
+/** Interval at which the process shows that it runs. */
 const interval: Millis = 1000;
 /** How late that may be without meaning anything. */
 const lateness: Millis = 1000;
 /** How long it takes at least until the sockets have been read after a suspension. */
-const shortest: Millis = 2000;
+const minSuspension: Millis = 2000;
 
 /**
  * Notices that the process was suspended. When it continues, its overdue timers run before its sockets are read, and a
  * machine that was frozen receives what it missed only when the other side sends it again, up to as long after the
- * suspension as that lasted. A suspension is therefore noticed by whoever asks first, not only by a timer.
+ * suspension as that lasted. A suspension is therefore noticed by the first caller that asks, not only by a timer.
  */
 export class Suspensions {
   readonly #clock: Clock;
@@ -59,7 +59,7 @@ export class Suspensions {
     this.#ranAt = now;
     const length = elapsed(before, now) - interval;
     if (length <= lateness) return;
-    const settling = Math.max(shortest, Math.min(length, this.#blip));
+    const settling = Math.max(minSuspension, Math.min(length, this.#blip));
     this.#suspended = {
       from: before,
       settledAt: shifted(now, settling),

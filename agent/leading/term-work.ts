@@ -32,17 +32,17 @@ import type { WatchHealth } from "../informer/watch-health.ts";
 import { isQuarantineActive, linkOf } from "../judgement/link.ts";
 import { memoryArea } from "../loop/memory-store.ts";
 import type { Caches } from "../loop/site-view.ts";
-import type { Home } from "../site/home.ts";
+import type { GuardedInformers } from "../site/guarded-informers.ts";
 import type { SiteClaims } from "../site/site-claims.ts";
 import { followNamespaces } from "../site/site-namespaces.ts";
 import { announcedBy } from "../witness/announcement.ts";
 import type { Questioner, QuestionTargets } from "../witness/questioner.ts";
 import type { Loop, TermLoopsDeps } from "./control-loops.ts";
 import type { CurrentTerm } from "./current-term.ts";
-import { Deafness } from "./deafness.ts";
 import type { Fitness } from "./fitness.ts";
 import { Incapacity } from "./incapacity.ts";
 import { namesIn } from "./peers.ts";
+import { StalledWatchDetector } from "./stalled-watch-detector.ts";
 import { StandbySearch } from "./standby-search.ts";
 import { StartingLoops } from "./starting-loops.ts";
 import type { Suspensions } from "./suspensions.ts";
@@ -76,7 +76,7 @@ export interface TermWorkDeps {
   readonly current: CurrentTerm;
   readonly fitness: Fitness;
   readonly elector: Pick<LeaderElector, "stepDown">;
-  readonly home: Pick<Home, "listen">;
+  readonly home: Pick<GuardedInformers, "listen">;
   /** Makes the next requests use a new connection, which may reach another API server. */
   readonly renewConnection: () => void;
   /** The failing requests of `client`. */
@@ -88,12 +88,12 @@ export interface TermWorkDeps {
 /** Loads the controllers when the board first leads, because boards that only follow use less memory without them. */
 export type LoadControllers = () => Promise<typeof import("./control-loops.ts")>;
 
-/** How often the leader checks its own fitness. */
+/** Interval between the leader's checks of its own fitness. */
 const fitnessCheck: Millis = 5000;
 
 /** The number of a site's first term, before which no act was done. */
 const firstTerm = 0;
-/** How often the leader checks whether an outage has ended. */
+/** Interval between the leader's checks whether an outage has ended. */
 const outageCheck: Millis = 1000;
 
 /** The work of successive terms: the controllers, and the tasks around them while this board leads. */
@@ -101,7 +101,7 @@ export class TermWork {
   readonly #ambient: Ambient;
   readonly #deps: TermWorkDeps;
   readonly #held = new HeldActs();
-  readonly #deafness: Deafness;
+  readonly #deafness: StalledWatchDetector;
   readonly #incapacity: Incapacity;
   readonly #standbySearch: StandbySearch;
   readonly #starting = new StartingLoops();
@@ -113,7 +113,7 @@ export class TermWork {
     this.#deps = deps;
     const { config, client, informers, verdictDeps, failing, renewConnection } = deps;
     const shared = { limits: verdictDeps.settings, leader: config.leader, renewConnection };
-    this.#deafness = new Deafness(ambient, shared);
+    this.#deafness = new StalledWatchDetector(ambient, shared);
     this.#incapacity = new Incapacity(ambient, { ...shared, failing });
     this.#standbySearch = new StandbySearch(ambient, {
       client,

@@ -1,14 +1,14 @@
 import type { KubeObject } from "../api/meta.ts";
 import { leases, type Resource, resourceName } from "../api/resources.ts";
 import { type Clock, earlierOf, type Instant, laterOf, type Millis } from "../base/clock.ts";
-import { interruptedSince, isInterrupted, type WriteHealth } from "../election/write-health.ts";
+import { interruptedSince, isInterrupted, type LeaseRenewalHealth } from "../election/lease-renewal-health.ts";
 import type { WatchHealth } from "../informer/watch-health.ts";
 import type { Cache, Caches } from "../loop/site-view.ts";
 import { withHealth } from "./with-health.ts";
 
 /** Where the health of writes comes from, and the longest interruption that is not an outage. */
 export interface WritableLeasesDeps {
-  readonly writes: () => WriteHealth;
+  readonly writes: () => LeaseRenewalHealth;
   readonly blip: Millis;
 }
 
@@ -37,7 +37,7 @@ export class WritableLeases implements Caches {
 }
 
 /** The health of the watch of Leases, given the health of writes. */
-export function whileWritable(watch: WatchHealth, writes: WriteHealth, blip: Millis, now: Instant): WatchHealth {
+export function whileWritable(watch: WatchHealth, writes: LeaseRenewalHealth, blip: Millis, now: Instant): WatchHealth {
   const restoredAt = laterOf(watch.restoredAt, writes.restoredAt);
   if (!isInterrupted(writes, blip, now)) return restoredAt === watch.restoredAt ? watch : { ...watch, restoredAt };
   return {

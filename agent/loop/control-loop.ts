@@ -1,7 +1,7 @@
 import type { Ambient } from "../base/ambient.ts";
 import { elapsed, type Instant, isAfter, type Millis, shifted, sleep } from "../base/clock.ts";
 import type { Lane } from "../base/concurrency/lanes.ts";
-import { Permits } from "../base/concurrency/permits.ts";
+import { PrioritySemaphore } from "../base/concurrency/priority-semaphore.ts";
 import { TaskGroup } from "../base/concurrency/tasks.ts";
 import { WakeSignal } from "../base/concurrency/wake-signal.ts";
 import { dispositionOf, hintOf, sentenceOf } from "../base/errors.ts";
@@ -42,15 +42,15 @@ export interface ControlLoopDeps<State, Memory> {
   /** Stores the memories of a controller that has durable ones; undefined if they are lost when the term ends. */
   readonly store?: MemoryStore;
   /**
-   * Permits for sweeps over the caches: only one of the loops that share them sweeps at a time. Concurrent sweeps would
+   * Semaphore for resyncs: only one of the loops that share it resyncs at a time. Concurrent resyncs would
    * block the event loop longer, and decode pods faster than the garbage collector frees them.
    */
-  readonly sweeps?: Permits;
+  readonly resyncs?: PrioritySemaphore;
   /**
    * The permit for passes over large keys. Among all loops that share it, only one such pass runs at a time, because
    * several would fill the heap.
    */
-  readonly large?: Permits;
+  readonly large?: PrioritySemaphore;
   /**
    * Shares the event loop fairly among the loops with the same `turns`; undefined if this loop does not take turns with
    * others.
@@ -73,8 +73,8 @@ export class ControlLoop<State, Memory> {
   readonly #deps: ControlLoopDeps<State, Memory>;
   readonly #kept: KeptMemories<Memory> | undefined;
   readonly #bell: WakeSignal;
-  readonly #sweeps: Permits;
-  readonly #large: Permits;
+  readonly #resyncs: PrioritySemaphore;
+  readonly #large: PrioritySemaphore;
   readonly #turns: FairTurns;
   readonly #lane: Lane;
   readonly #gate = new Gate();
@@ -96,8 +96,8 @@ export class ControlLoop<State, Memory> {
     this.#log = ambient.log.child({ controller: controller.name });
     this.#deps = deps;
     this.#bell = new WakeSignal(ambient.clock);
-    this.#sweeps = deps.sweeps ?? new Permits(1);
-    this.#large = deps.large ?? new Permits(1);
+    this.#resyncs = deps.resyncs ?? new PrioritySemaphore(1);
+    this.#large = deps.large ?? new PrioritySemaphore(1);
     this.#turns = deps.turns ?? new FairTurns(ambient.clock);
     this.#lane = deps.lane ?? "boards";
     this.#passes = new Passes(ambient.clock, { ...deps, turns: this.#turns, lane: this.#lane });
@@ -185,7 +185,7 @@ export class ControlLoop<State, Memory> {
     const mapper = new EventMapper(
       { ...this.#ambient, log: this.#log },
       {
-        wakes: controller.wakes,
+        mappings: controller.mappings,
         caches,
         queue,
         site: () => this.#deps.site({ now: clock.now(), signal: term.signal }),
@@ -198,11 +198,11 @@ export class ControlLoop<State, Memory> {
     this.#queue = queue;
     this.#state = "starting";
     this.#memories = this.#kept?.load(clock.now(), this.#log) ?? new Map();
-    // Objects with a stored memory may no longer exist, in which case a sweep would not find their keys.
+    // Objects with a stored memory may no longer exist, in which case a resync would not find their keys.
     for (const key of this.#memories.keys()) queue.add(key);
     const unsubscribe = mapper.listen();
     try {
-      group.start("sweep", (signal) => this.#sweep(mapper, queue, signal));
+      group.start("resync", (signal) => this.#resync(mapper, queue, signal));
       for (let worker = 1; worker <= workers; worker++) {
         group.start(`worker ${worker}`, (signal) => this.#work(queue, term, signal));
       }
@@ -217,21 +217,21 @@ export class ControlLoop<State, Memory> {
   }
 
   /** Processes every key at the beginning of the term, and again after each `wakeAll`. */
-  async #sweep(mapper: EventMapper, queue: WorkQueue, signal: AbortSignal): Promise<void> {
+  async #resync(mapper: EventMapper, queue: WorkQueue, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       for (const key of this.#deps.controller.firstKeys ?? []) queue.add(key);
-      // Avoids an await if possible, because workers would process keys while the sweep waits, and process them again
+      // Avoids an await if possible, because workers would process keys while the resync waits, and process them again
       // once it has added them.
-      if (!this.#sweeps.take() && !(await this.#sweeps.acquire(signal))) return;
+      if (!this.#resyncs.take() && !(await this.#resyncs.acquire(signal))) return;
       let isWhole = false;
       try {
-        await mapper.sweep(this.#state === "starting" ? "first" : "again");
+        await mapper.resync(this.#state === "starting" ? "first" : "again");
         isWhole = true;
       } catch (error) {
         if (isFatal(error)) throw error;
         this.#failures.log("*", error, this.#ambient.clock.now());
       } finally {
-        this.#sweeps.release();
+        this.#resyncs.release();
       }
       if (isWhole) {
         this.#state = "running";

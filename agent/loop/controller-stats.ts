@@ -12,7 +12,7 @@ export interface LoopError {
 /** A control loop's state, for status and metrics. */
 export interface ControllerStats {
   readonly name: string;
-  /** standby: another board leads. starting: the sweep over the caches is running. paused: by an operator. */
+  /** standby: another board leads. starting: the first resync is running. paused: by an operator. */
   readonly state: "standby" | "starting" | "running" | "paused";
   /** Number of waiting keys. */
   readonly queue: number;

@@ -17,44 +17,44 @@ export interface Decision<Memory> {
 }
 
 /** A change of an object. `before` is undefined if the object is new, `after` if it no longer exists. */
-export interface Seen<T> {
+export interface ObjectChange<T> {
   readonly key: string;
   readonly before: T | undefined;
   readonly after: T | undefined;
   /**
-   * Set in a sweep over the cache, in which no object changed. "first": the sweep when a term begins. "again": a later
+   * Set in a resync, in which no object changed. "first": the resync when a term begins. "again": a later
    * one.
    */
-  readonly swept?: "first" | "again";
+  readonly resync?: "first" | "again";
 }
 
-/** Maps changes of a resource to keys. When a term begins, a sweep wakes the keys of every cached object. */
-export interface WatchSpec {
+/** Maps changes of a resource to keys. When a term begins, a resync enqueues the keys of every cached object. */
+export interface EnqueueMapping {
   readonly on: Resource<KubeObject>;
   /** Yields the keys, and undefined for candidates that the change does not affect, to let the event loop run. */
-  keys(change: Seen<KubeObject>, site: SiteView): Iterable<string | undefined>;
+  keys(change: ObjectChange<KubeObject>, site: SiteView): Iterable<string | undefined>;
   /** Delay before the keys are processed; changes within it are processed together. */
   readonly after?: Millis;
   /** Whether the keys of a change precede all others, because something is waiting for their result. */
-  isUrgent?(change: Seen<KubeObject>): boolean;
-  /** Sweeps skip this resource, so that only changes wake its keys. */
+  isUrgent?(change: ObjectChange<KubeObject>): boolean;
+  /** Resyncs skip this resource, so that only changes enqueue its keys. */
   readonly onlyOnChange?: true;
 }
 
-/** A WatchSpec whose function receives objects of the resource's type, such as Pods for pods. */
-export const wake = <T extends KubeObject>(
+/** A mapping whose function receives objects of the resource's type, such as Pods for pods. */
+export const enqueueOn = <T extends KubeObject>(
   on: Resource<T>,
-  keys: (change: Seen<T>, site: SiteView) => Iterable<string | undefined>,
+  keys: (change: ObjectChange<T>, site: SiteView) => Iterable<string | undefined>,
   after: Millis = 0,
-): WatchSpec => ({ on, keys: keys as WatchSpec["keys"], after });
+): EnqueueMapping => ({ on, keys: keys as EnqueueMapping["keys"], after });
 
-/** A WatchSpec that sweeps skip, for keys that the sweep of another resource wakes. */
-export const wakeOnChange = <T extends KubeObject>(
+/** A mapping that resyncs skip, for keys that the resync of another resource enqueues. */
+export const enqueueOnChange = <T extends KubeObject>(
   on: Resource<T>,
-  keys: (change: Seen<T>, site: SiteView) => Iterable<string | undefined>,
+  keys: (change: ObjectChange<T>, site: SiteView) => Iterable<string | undefined>,
   after: Millis = 0,
-): WatchSpec => ({
-  ...wake<T>(on, (change, site) => (change.swept ? [] : keys(change, site)), after),
+): EnqueueMapping => ({
+  ...enqueueOn<T>(on, (change, site) => (change.resync ? [] : keys(change, site)), after),
   onlyOnChange: true,
 });
 
@@ -77,14 +77,14 @@ export interface Controller<State, Memory> {
    * API.
    */
   readonly restsOn?: readonly Resource<KubeObject>[];
-  readonly wakes: readonly WatchSpec[];
-  /** Keys to process when a term begins, besides those that the cached objects wake. */
+  readonly mappings: readonly EnqueueMapping[];
+  /** Keys to process when a term begins, besides those of the cached objects. */
   readonly firstKeys?: readonly string[];
   readonly initialMemory: Memory;
   /**
    * How long requests of a pass may wait for their allowance: its reads, and the writes of each round. A read that is
-   * not sent by then rejects; a write is postponed, and `remember` decides when it is tried again. Undefined if there
-   * is no limit.
+   * not sent by then rejects; a write is postponed, and `decideAfterWrites` decides when it is tried again. Undefined
+   * if there is no limit.
    */
   readonly maxWait?: Millis;
   /** How memory is stored; undefined if it ends with the term. */
@@ -96,15 +96,19 @@ export interface Controller<State, Memory> {
   /** Decides what to do. Pure: equal arguments give equal decisions. */
   decide(state: State, memory: Memory, now: Instant): Decision<Memory>;
   /** The same as `decide`, in steps, for decisions that take long. */
-  deciding?(state: State, memory: Memory, now: Instant): Steps<Decision<Memory>>;
+  decideInSteps?(state: State, memory: Memory, now: Instant): Steps<Decision<Memory>>;
   /**
    * Decides again once the outcomes of a round are known, at the same `now`; pure. The result is the memory to keep, or
    * another round of actions: for example, zones are judged only after the conditions of their Nodes have been written.
    * Without this function, the decided memory is kept if every action succeeded, and the old one if any failed.
    */
-  remember?(decision: Decision<Memory>, outcomes: readonly Outcome[], now: Instant): Decision<Memory>;
-  /** The same as `remember`, in steps. */
-  remembering?(decision: Decision<Memory>, outcomes: readonly Outcome[], now: Instant): Steps<Decision<Memory>>;
+  decideAfterWrites?(decision: Decision<Memory>, outcomes: readonly Outcome[], now: Instant): Decision<Memory>;
+  /** The same as `decideAfterWrites`, in steps. */
+  decideAfterWritesInSteps?(
+    decision: Decision<Memory>,
+    outcomes: readonly Outcome[],
+    now: Instant,
+  ): Steps<Decision<Memory>>;
 }
 
 /** How a memory is stored as text on this board, across terms and restarts. Other boards do not have it. */

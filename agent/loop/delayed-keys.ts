@@ -11,7 +11,7 @@ interface Entry {
 const sooner = (a: Entry, b: Entry): boolean => a.due < b.due || (a.due === b.due && a.order < b.order);
 
 /** Outdated entries may outnumber the keys by this many before they are removed. */
-const mostOutdated = 64;
+const maxOutdated = 64;
 
 /**
  * Keys that become due after a delay, in the order of their times; equal times in the order of the calls.
@@ -42,7 +42,7 @@ export class DelayedKeys {
     if (due >= (this.#due.get(key) ?? Number.POSITIVE_INFINITY)) return;
     this.#due.set(key, due);
     this.#agenda.push({ key, due, order: this.#order++ });
-    if (this.#agenda.size > 2 * this.#due.size + mostOutdated) this.#dropOutdated();
+    if (this.#agenda.size > 2 * this.#due.size + maxOutdated) this.#dropOutdated();
     if (this.#agenda.peek()?.due === due) this.#arm();
   }
 

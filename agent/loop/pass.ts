@@ -35,7 +35,7 @@ interface PassResult<Memory> {
 }
 
 /** Maximum number of rounds of one pass. A controller that decides more often would probably never end. */
-const mostRounds = 10;
+const maxRounds = 10;
 
 class TooManyRoundsError extends Error implements HasDisposition {
   override readonly name = "TooManyRoundsError";
@@ -58,7 +58,7 @@ export class Passes<State, Memory> {
     const state = await this.#observe(pass);
     if (state === undefined) return { decision: undefined, errors: [] };
     pass.moved();
-    const steps = controller.deciding?.(state, before, now);
+    const steps = controller.decideInSteps?.(state, before, now);
     const first = steps ? await turns.run(steps, lane, term.signal) : controller.decide(state, before, now);
     return await this.#execute(first, pass);
   }
@@ -84,15 +84,17 @@ export class Passes<State, Memory> {
     for (let round = 1; ; round++) {
       const outcomes = await executor.execute(decision.actions, term, acting);
       const failures = outcomes.flatMap((outcome) => (outcome.ok ? [] : [outcome.error]));
-      errors.push(...failures.filter((error) => !controller.remember || !isPostponed(error)));
-      if (!controller.remember) {
+      errors.push(...failures.filter((error) => !controller.decideAfterWrites || !isPostponed(error)));
+      if (!controller.decideAfterWrites) {
         return { decision: failures.length === 0 ? decision : { ...decision, memory: before }, errors };
       }
-      const steps = controller.remembering?.(decision, outcomes, now);
-      decision = steps ? await turns.run(steps, lane, term.signal) : controller.remember(decision, outcomes, now);
+      const steps = controller.decideAfterWritesInSteps?.(decision, outcomes, now);
+      decision = steps
+        ? await turns.run(steps, lane, term.signal)
+        : controller.decideAfterWrites(decision, outcomes, now);
       if (decision.actions.length === 0 || !term.standsAt(this.#clock.now())) return { decision, errors };
-      if (round === mostRounds) {
-        errors.push(new TooManyRoundsError(`${controller.name} is still deciding actions after ${mostRounds} rounds`));
+      if (round === maxRounds) {
+        errors.push(new TooManyRoundsError(`${controller.name} is still deciding actions after ${maxRounds} rounds`));
         return { decision, errors };
       }
     }

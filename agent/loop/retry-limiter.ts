@@ -6,7 +6,7 @@ import { fullBucket, type Rate, reserve, type TokenBucket } from "../base/token-
 export interface RetryLimits extends BackoffLimits, Rate {}
 
 /** The same limits as client-go's default rate limiter for controllers. */
-export const defaultRetryLimits: RetryLimits = { first: 5, most: 1_000_000, perSecond: 10, burst: 100 };
+export const defaultRetryLimits: RetryLimits = { first: 5, max: 1_000_000, perSecond: 10, burst: 100 };
 
 /** Delays the retries of failed keys: by the key's backoff or the queue's rate limit, whichever is longer. */
 export class RetryLimiter {

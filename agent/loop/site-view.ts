@@ -7,7 +7,7 @@ import { isNotFound } from "../client/api-error.ts";
 import type { RequestWait } from "../client/kube-client.ts";
 import type { Lister } from "../informer/lister.ts";
 import type { WatchHealth } from "../informer/watch-health.ts";
-import type { Seen, SiteView } from "./controller.ts";
+import type { ObjectChange, SiteView } from "./controller.ts";
 import type { FairTurns } from "./fair-turns.ts";
 
 /** The cache of one resource, as controllers use it. Informers implement it. */
@@ -20,7 +20,7 @@ export interface Cache<T> {
    * Calls back with every group of changes, in order, until the returned function is called. If a callback returns a
    * promise, the next group waits for it.
    */
-  onChange(listen: (changes: readonly Seen<T>[]) => unknown): () => void;
+  onChange(listen: (changes: readonly ObjectChange<T>[]) => unknown): () => void;
 }
 
 /** The caches of the site. An InformerSet implements it. */

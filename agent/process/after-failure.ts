@@ -23,9 +23,9 @@ export interface FailedRun {
  * If files are recreated more often than this within an hour, the disk is assumed to damage them, and the process
  * exits.
  */
-const mostMended = 3;
+const maxMended = 3;
 const hour: Millis = 3_600_000;
-const pauses = { first: 2000, most: 60_000 };
+const pauses = { first: 2000, max: 60_000 };
 
 /**
  * Decides the reaction to a failure. If a new process would meet the same obstacle, such as a full disk, this process
@@ -36,7 +36,7 @@ export function afterFailure(error: unknown, before: readonly FailedRun[], now: 
   const rebuild = dispositionOf(error) === "rebuild";
   if (rebuild || isDamage(error)) {
     const mended = recent.filter((one) => dispositionOf(one.error) === "rebuild" || isDamage(one.error)).length;
-    return mended < mostMended ? { do: "again", rebuild } : { do: "end" };
+    return mended < maxMended ? { do: "again", rebuild } : { do: "end" };
   }
   if (!mayPass(error)) return { do: "end" };
   const waits = recent.filter((one) => mayPass(one.error)).length;

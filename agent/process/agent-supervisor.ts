@@ -40,7 +40,7 @@ export interface AgentSupervisorDeps extends ConfigInForceDeps {
 }
 
 /** Number of failures that are remembered to decide the reaction to the next one. */
-const mostRemembered = 16;
+const maxRemembered = 16;
 
 /**
  * Runs the agent in this process, normally once. Another run (life) begins if the configuration changes, or if the
@@ -193,7 +193,7 @@ export class AgentSupervisor implements ProcessControls {
       const now = clock.now();
       const next = afterFailure(error, failures, now);
       failures.push({ error, at: now });
-      if (failures.length > mostRemembered) failures.shift();
+      if (failures.length > maxRemembered) failures.shift();
       if (next.do === "end") return this.#ended(error);
       if (next.do === "wait") await this.#without(error, next.pause);
       else if (next.rebuild) {

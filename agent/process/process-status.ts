@@ -11,7 +11,7 @@ import { readFact } from "../board/read-fact.ts";
 import type { Ending } from "../companions/process-controls.ts";
 import type { Config } from "../config/settings.ts";
 import { leftOutProblem } from "../fleet/configuration/config-problems.ts";
-import { completed } from "../status/contribution.ts";
+import { withContributions } from "../status/contribution.ts";
 import type { Parts, ProblemPart } from "../status/parts.ts";
 import { replaceFile } from "../status/replace-file.ts";
 import type { Status } from "../status/schema.ts";
@@ -74,7 +74,7 @@ export function processStatus(
       const now = ambient.clock.now();
       const whole = view();
       return snapshot(
-        completed(partsOf(whole, { io, writeFailures }, now), whole.life?.contributions(now) ?? []),
+        withContributions(partsOf(whole, { io, writeFailures }, now), whole.life?.contributions(now) ?? []),
         before,
       );
     },

@@ -11,7 +11,7 @@ import type { Config } from "../config/settings.ts";
 import { userMessageOf } from "./user-message.ts";
 
 /** Pauses between two checks of the state folder, in milliseconds. */
-const pauses = { first: 2000, most: 60_000 };
+const pauses = { first: 2000, max: 60_000 };
 
 /**
  * Where the folder became writable again. usable: for this process. elsewhere: only outside this process's mount
@@ -109,7 +109,7 @@ export class StatePlace {
     const { folder } = config.state;
     const files = boardFiles();
     let wasReadOnly = false;
-    for (let pause = this.#avoided?.pause ?? pauses.first; ; pause = Math.min(pauses.most, 2 * pause)) {
+    for (let pause = this.#avoided?.pause ?? pauses.first; ; pause = Math.min(pauses.max, 2 * pause)) {
       const mount = mountOf(files, folder);
       wasReadOnly ||= mount?.isReadOnly === true && !mount.isOnlyHere;
       await sleep(clock, pause, signal);

@@ -60,7 +60,7 @@ const heldFor = 30;
 const renewEvery: Millis = 8_000;
 const readInterval: Millis = 1_000;
 /** Maximum number of attempts to change a Node. Kubelets and others change Nodes often, so conflicts are normal. */
-const mostTries = 6;
+const maxTries = 6;
 const pageSize = 100;
 
 /**
@@ -190,7 +190,7 @@ export class SiteRelease {
         return true;
       } catch (error) {
         if (isNotFound(error)) return false;
-        if (!isOvertaken(error) || tries >= mostTries) throw error;
+        if (!isOvertaken(error) || tries >= maxTries) throw error;
       }
     }
   }

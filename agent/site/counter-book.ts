@@ -2,7 +2,14 @@ import type { Ambient } from "../base/ambient.ts";
 import type { Millis } from "../base/clock.ts";
 import type { KeyValueStore } from "../base/key-value-store.ts";
 import { LeaseNotWrittenError, writtenWithin } from "../election/lease-write.ts";
-import { decodeCounters, encodeCounters, highestOf, merged, raised, type SiteCounters } from "./site-counters.ts";
+import {
+  decodeCounters,
+  encodeCounters,
+  highestOf,
+  mergeCounters,
+  raiseCounter,
+  type SiteCounters,
+} from "./site-counters.ts";
 
 const area = "counters";
 
@@ -46,7 +53,7 @@ export class CounterBook {
     const found = decodeCounters(text);
     if (encodeCounters(found) !== text)
       this.#ambient.log.warn("the annotation with counters of signed commands is invalid", {});
-    this.#counters = merged(this.#counters, found);
+    this.#counters = mergeCounters(this.#counters, found);
     try {
       this.#remember();
     } catch (error) {
@@ -74,7 +81,7 @@ export class CounterBook {
   async use(key: string, counter: number): Promise<void> {
     const used = this.highest(key);
     if (used !== undefined && counter <= used) throw new LeaseNotWrittenError(`the counter ${counter} was used before`);
-    this.#counters = raised(this.#counters, key, counter);
+    this.#counters = raiseCounter(this.#counters, key, counter);
     await writtenWithin(this.#ambient.clock, writeLimit, this.#deps.publish);
     this.#remember();
   }

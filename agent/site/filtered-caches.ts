@@ -1,7 +1,7 @@
 import type { KubeObject } from "../api/meta.ts";
 import type { Resource } from "../api/resources.ts";
 import type { Lister } from "../informer/lister.ts";
-import type { Seen } from "../loop/controller.ts";
+import type { ObjectChange } from "../loop/controller.ts";
 import type { Cache, Caches } from "../loop/site-view.ts";
 
 /** Decides which objects controllers see. The answer may change over time. */
@@ -113,7 +113,10 @@ function* filtered<T>(objects: IterableIterator<T>, shows: (object: T) => boolea
  * A change as seen through the filter: an addition or deletion if only one of the two states is shown, none if neither
  * is.
  */
-function visible<T>({ key, before, after }: Seen<T>, shows: (object: T) => boolean): readonly Seen<T>[] {
+function visible<T>(
+  { key, before, after }: ObjectChange<T>,
+  shows: (object: T) => boolean,
+): readonly ObjectChange<T>[] {
   const shown = (object: T | undefined): T | undefined => (object !== undefined && shows(object) ? object : undefined);
   const change = { key, before: shown(before), after: shown(after) };
   return change.before === undefined && change.after === undefined ? [] : [change];

@@ -62,8 +62,8 @@ export interface SiteClaimsDeps {
 }
 
 const pageSize = 500;
-const mostNamed = 3;
-const retries = { first: 1000, most: 30_000 } as const;
+const maxNamed = 3;
+const retries = { first: 1000, max: 30_000 } as const;
 
 /**
  * The claims of older sites. Two sites may select the same board or namespace by mistake. The site whose Lease was
@@ -123,7 +123,7 @@ export class SiteClaims {
       const conflict = found.get(claim.lease) ?? { boards: 0, claim, some: [] };
       found.set(claim.lease, conflict);
       conflict.boards++;
-      if (conflict.some.length < mostNamed) conflict.some.push(metadata.name);
+      if (conflict.some.length < maxNamed) conflict.some.push(metadata.name);
     }
     return this.#older.flatMap((claim): readonly SiteConflict[] => {
       const { site, lease } = claim;
@@ -192,7 +192,7 @@ export class SiteClaims {
     const rank = found.findIndex(({ key }) => key === own);
     this.#deps.ranked?.(rank < 0 ? undefined : { rank, of: found.length });
     const older = olderClaims(found, own, (lease, error) =>
-      this.#ambient.log.warn("the selector of another site cannot be read", { lease, error }),
+      this.#ambient.log.warn("the selector of another site cannot be parsed", { lease, error }),
     );
     const named = await this.#namesOf(older, signal);
     const isSame =
@@ -286,7 +286,7 @@ function sharedNamespaces(names: Iterable<string>): SharedNamespaces | undefined
   let count = 0;
   for (const name of names) {
     count++;
-    if (some.length < mostNamed) some.push(name);
+    if (some.length < maxNamed) some.push(name);
   }
   return count === 0 ? undefined : { count, some };
 }

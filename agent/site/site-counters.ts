@@ -25,7 +25,7 @@ export const noCounters: SiteCounters = { keys: new Map(), floor: belowAll };
  * those with the lowest counters are dropped and share the floor, so more of their commands are refused, but none is
  * accepted twice.
  */
-export const mostKeys = 64;
+export const maxKeys = 64;
 
 /**
  * How many characters, of 6 bits each, identify a key. Two keys with the same beginning share a counter, so more
@@ -41,27 +41,27 @@ export function highestOf({ keys, floor }: SiteCounters, fingerprint: string): n
 }
 
 /** The counters after one more has been used. */
-export const raised = (counters: SiteCounters, fingerprint: string, counter: number): SiteCounters =>
-  merged(counters, { keys: new Map([[nameOf(fingerprint), counter]]), floor: belowAll });
+export const raiseCounter = (counters: SiteCounters, fingerprint: string, counter: number): SiteCounters =>
+  mergeCounters(counters, { keys: new Map([[nameOf(fingerprint), counter]]), floor: belowAll });
 
 /** The higher counter of each key. The result does not depend on the order or number of merges. */
-export function merged(a: SiteCounters, b: SiteCounters): SiteCounters {
+export function mergeCounters(a: SiteCounters, b: SiteCounters): SiteCounters {
   const all = new Map(a.keys);
   for (const [key, counter] of b.keys) all.set(key, Math.max(counter, all.get(key) ?? belowAll));
   const floor = Math.max(a.floor, b.floor);
   const highestFirst = [...all].filter(([, counter]) => counter > floor).sort((one, other) => other[1] - one[1]);
-  const dropped = highestFirst[mostKeys]?.[1] ?? belowAll;
+  const dropped = highestFirst[maxKeys]?.[1] ?? belowAll;
   return {
-    keys: new Map(highestFirst.slice(0, mostKeys).filter(([, counter]) => counter > dropped)),
+    keys: new Map(highestFirst.slice(0, maxKeys).filter(([, counter]) => counter > dropped)),
     floor: Math.max(floor, dropped),
   };
 }
 
 /**
- * Maximum length of the text that is read, in characters; `mostKeys` entries need less. Of a longer text, which
+ * Maximum length of the text that is read, in characters; `maxKeys` entries need less. Of a longer text, which
  * siteward did not write, only the beginning counts.
  */
-const longestText = 4096;
+const maxTextLength = 4096;
 const floorName = "*";
 const entryPattern = /^(\*|[A-Za-z0-9_-]{16})=([0-9]{1,16})$/;
 
@@ -79,7 +79,7 @@ export function encodeCounters({ keys, floor }: SiteCounters): string {
  */
 export function decodeCounters(text: string): SiteCounters {
   const found = new Map<string, number>();
-  for (const entry of text.slice(0, longestText).split(" ")) {
+  for (const entry of text.slice(0, maxTextLength).split(" ")) {
     const [, name, digits] = entryPattern.exec(entry) ?? [];
     const counter = Number(digits);
     if (name === undefined || !Number.isSafeInteger(counter)) continue;
@@ -87,5 +87,5 @@ export function decodeCounters(text: string): SiteCounters {
   }
   const floor = found.get(floorName) ?? belowAll;
   found.delete(floorName);
-  return merged(noCounters, { keys: found, floor });
+  return mergeCounters(noCounters, { keys: found, floor });
 }

@@ -30,7 +30,7 @@ export const siteSelector = `${ours.name}=${ours.value}`;
  * Maximum length of a claim that is read, in characters: that of the longest selector that the settings permit. This
  * limits the time for matching the claim against all boards.
  */
-const longestClaim = 1024;
+const maxClaimLength = 1024;
 
 /** Value of the annotation for a site without workloads. It is not a valid selector. */
 const none = "-";
@@ -44,7 +44,7 @@ const namespaceClaim = ({ nodeSelector, namespaceSelector }: SiteScope): string 
  * annotation, and count as claiming no workloads.
  */
 const claimedNamespaces = (annotation: string | undefined): LabelSelector | undefined =>
-  annotation === undefined || annotation === none ? undefined : parseLabelSelector(annotation, longestClaim);
+  annotation === undefined || annotation === none ? undefined : parseLabelSelector(annotation, maxClaimLength);
 
 /** The claims of a site that is older than this one. */
 export interface SiteClaim {
@@ -99,7 +99,7 @@ export function olderClaims(
       try {
         const namespaces = claimedNamespaces(namespaceSelector);
         return [
-          { site, lease: key, selector: parseLabelSelector(selector, longestClaim), namespaces, namespaceSelector },
+          { site, lease: key, selector: parseLabelSelector(selector, maxClaimLength), namespaces, namespaceSelector },
         ];
       } catch (error) {
         if (!(error instanceof SelectorError)) throw error;

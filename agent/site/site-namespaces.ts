@@ -38,8 +38,8 @@ const isOfNamespace = (resource: Resource<KubeObject>, object: KubeObject, isPar
   (isPart && resourceName(resource) === resourceName(pods) && fieldOf(object, "spec.nodeName") === "");
 
 /**
- * Calls `changed` when a namespace joins or leaves the site, because no event of its workloads would wake the
- * controllers.
+ * Calls `changed` when a namespace joins or leaves the site, because no event of its workloads would enqueue the keys
+ * of the controllers.
  */
 export async function followNamespaces(
   clock: Clock,

@@ -80,7 +80,7 @@ function placeProblems({ journal, memory }: Parts): readonly ProblemPart[] {
 }
 
 /** What a freeze and quiet hours hold back. */
-const evictedForItsBoard = "evicted because its board is lost or not ready";
+const evictions = "evictions from lost or not-ready boards";
 const notHeld = "drains, board.confirm-dead and NoExecute taints with other keys still take effect";
 
 /** Holds are not faults; they are listed so that operators can see why no pod is evicted from a lost board. */
@@ -92,15 +92,18 @@ export function holdProblems({ holds, now }: Parts): readonly ProblemPart[] {
   return [
     ...freezes.map(({ scope, target, until, by, reason }): ProblemPart => {
       const subject = target === undefined ? scope : `${scope} ${target}`;
-      const whose = scope === "site" ? "the site" : subject;
-      const message = `no pod of ${whose} is ${evictedForItsBoard}, ${reported(until, by, reason)}`;
+      const frozen =
+        scope === "board"
+          ? `evictions from ${subject} while it is lost or not ready`
+          : `${evictions} of ${scope === "site" ? "the site" : subject}`;
+      const message = `${frozen} are frozen ${reported(until, by, reason)}`;
       const args = target === undefined ? "" : ` '${JSON.stringify({ scope, target })}'`;
-      const hint = `${notHeld}; to end it: siteward cmd eviction.thaw${args} --reason TEXT`;
+      const hint = `${notHeld}; to lift the freeze: siteward cmd eviction.thaw${args} --reason TEXT`;
       return { type: "EvictionFrozen", subject, severity: "info", message, hint };
     }),
     ...pauses.map(({ controller, until, by, reason }): ProblemPart => {
       const message = `${controller} does nothing ${reported(until, by, reason)}`;
-      const hint = `to end it: siteward cmd controllers.resume '${JSON.stringify({ controller })}' --reason TEXT`;
+      const hint = `to resume it: siteward cmd controllers.resume '${JSON.stringify({ controller })}' --reason TEXT`;
       return { type: "ControllerPaused", subject: controller, severity: "info", message, hint };
     }),
     ...confirmed.map(({ target = "", until, by, reason }): ProblemPart => {
@@ -113,7 +116,7 @@ export function holdProblems({ holds, now }: Parts): readonly ProblemPart[] {
           {
             type: "QuietHours",
             severity: "info",
-            message: `no pod is ${evictedForItsBoard}, ${reported(quietUntil)}`,
+            message: `no ${evictions} ${reported(quietUntil)}`,
             hint: notHeld,
           } as const,
         ]

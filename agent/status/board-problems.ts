@@ -121,7 +121,7 @@ const atLastJudgement: typeof atPresent = {
 };
 
 function undrainedText(boards: readonly UndrainedBoard[]): string {
-  const some = boards.slice(0, mostNamed).map(({ name, staying, evicted }) => {
+  const some = boards.slice(0, maxNamed).map(({ name, staying, evicted }) => {
     const [gone, due] = [`${evicted} of its pods have been evicted`, `${staying} of its pods will be evicted`];
     return `${name} is cordoned and silent; ${staying === 0 ? gone : evicted === 0 ? due : `${gone}, and ${staying} will be`}`;
   });
@@ -129,7 +129,7 @@ function undrainedText(boards: readonly UndrainedBoard[]): string {
   return `${some.join("; ")}${rest > 0 ? `; and ${counted(rest, "more board")}` : ""}`;
 }
 
-const mostNamed = 3;
+const maxNamed = 3;
 
 /** Boards in words: their number, the names of the first few, and since when. */
 export function sentence(

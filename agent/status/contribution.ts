@@ -13,7 +13,7 @@ export interface StatusContribution
  * Adds contributions to the parts: problems are appended, partial members complete existing ones, and of any other
  * member the last value counts.
  */
-export function completed(parts: Parts, contributions: readonly StatusContribution[]): Parts {
+export function withContributions(parts: Parts, contributions: readonly StatusContribution[]): Parts {
   let whole = parts;
   for (const { memory, board, journal, config, problems, ...rest } of contributions) {
     whole = {

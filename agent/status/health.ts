@@ -1,5 +1,5 @@
 import { elapsed, type Instant, type Millis } from "../base/clock.ts";
-import { longestLease } from "../base/lease-timing.ts";
+import { maxLeaseDuration } from "../base/lease-timing.ts";
 import { counted } from "../base/text/counted.ts";
 import { formatDuration } from "../base/time/duration.ts";
 import { isoTime } from "../base/time/iso-time.ts";
@@ -116,7 +116,7 @@ function leaderProblems({ leader, api, now }: Parts): readonly ProblemPart[] {
   const { leaderlessSince, leaseAgeMs = 0, ownDuration } = leader;
   const without = leaderlessSince ? elapsed(leaderlessSince, now) : leaseAgeMs;
   // The duration of a Lease without a holder, a second after a release, does not say when the others read it.
-  const duration = leaderlessSince ? ownDuration : Math.min(leader.leaseDurationMs, longestLease);
+  const duration = leaderlessSince ? ownDuration : Math.min(leader.leaseDurationMs, maxLeaseDuration);
   if (without <= Math.min(duration, ownDuration) + slackOfFollowers) return [];
   if (without <= 2 * Math.min(duration, ownDuration) + slackOfFollowers) {
     const what = leaderlessSince
@@ -290,10 +290,10 @@ function valveProblem(
 
 /** The boards on which acts are held; there may be more than are named. */
 const heldText = (heldOn: readonly string[]): string =>
-  heldOn.length === 0 ? "" : ` on ${heldOn.join(", ")}${heldOn.length < mostHeldNamed ? "" : " and perhaps others"}`;
+  heldOn.length === 0 ? "" : ` on ${heldOn.join(", ")}${heldOn.length < maxHeldNamed ? "" : " and perhaps others"}`;
 
 /** So many boards are named at most. */
-const mostHeldNamed = 3;
+const maxHeldNamed = 3;
 
 const usageTexts = (usedBy: NonNullable<ValvePart["usedBy"]>): readonly string[] =>
   usedBy.length === 0 ? [] : [usedBy.map(({ namespace, acts }) => `${namespace} ${acts}`).join(", ")];

@@ -22,7 +22,7 @@ export interface MemoryView {
   /** When caches were last dropped; undefined if never. */
   readonly relievedAt: Instant | undefined;
   /** Growth in bytes since the last garbage collection by `tidy`; undefined while this board leads. */
-  readonly grown: number | undefined;
+  readonly growthSinceGc: number | undefined;
 }
 
 /** Minimum interval between two reliefs: dropped caches are soon filled again. */
@@ -39,7 +39,7 @@ const worthRestart: Millis = 900_000;
 
 /** Decides what to do about a process of this size. */
 export function memoryStep(view: MemoryView, limits: MemoryLimits, now: Instant): MemoryStep {
-  const { rss, startedAt, relievedAt, grown } = view;
+  const { rss, startedAt, relievedAt, growthSinceGc: grown } = view;
   if (rss <= limits.soft) return grown !== undefined && grown >= worthTidying ? "tidy" : "fine";
   if (relievedAt === undefined || elapsed(relievedAt, now) >= reliefEvery) return "relieve";
   if (rss <= limits.hard) return "fine";
@@ -99,7 +99,11 @@ export class MemoryGuard {
     if (rss === undefined) return;
     const now = clock.now();
     const at = limits();
-    const step = memoryStep({ rss, startedAt, relievedAt: this.#relievedAt, grown: this.#growth(rss) }, at, now);
+    const step = memoryStep(
+      { rss, startedAt, relievedAt: this.#relievedAt, growthSinceGc: this.#growth(rss) },
+      at,
+      now,
+    );
     const wasInVain = this.#inVain;
     this.#inVain = step === "in vain" || (wasInVain && rss > at.hard);
     const sizes = { rssMiB: mebibytes(rss), softMiB: mebibytes(at.soft), hardMiB: mebibytes(at.hard) };
@@ -121,8 +125,8 @@ export class MemoryGuard {
   }
 
   /**
-   * See `grown` in MemoryView. After a start or a term the first value is the whole memory, so that the garbage from
-   * that time is collected.
+   * See `growthSinceGc` in MemoryView. After a start or a term the first value is the whole memory, so that the
+   * garbage from that time is collected.
    */
   #growth(rss: number): number | undefined {
     if (!this.#deps.isCalm()) {

@@ -1,5 +1,5 @@
 import {
-  dotted,
+  dottedPath,
   list,
   number,
   optional,
@@ -188,8 +188,9 @@ const valve = record({
   kept: optional(count),
   /** The namespaces whose pods used most of the acts since this board leads. */
   usedBy: optional(list(record({ namespace: text, acts: count }))),
-  /** Boards that are tainted because they are silent, and how many may be. */
+  /** Number of boards that are tainted because they are silent. */
   boards: count,
+  /** The limit of `boards`. */
   mostBoards: count,
   /** Set if not all acts of the last hour are known, in which case no act is permitted. */
   isUnknown: optional(yesNo),
@@ -360,5 +361,5 @@ export function readStatus(source: string): Status | string {
   const found = read(status, value);
   if ("value" in found) return found.value;
   const { problem } = found;
-  return `${dotted(["status", ...problem.path])} is not ${"expects" in problem ? problem.expects : "readable"}`;
+  return `${dottedPath(["status", ...problem.path])} is not ${"expects" in problem ? problem.expects : "readable"}`;
 }

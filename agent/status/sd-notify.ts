@@ -7,7 +7,7 @@ export interface Notifier {
   send(message: string): void;
 }
 
-export interface NotifierEdges {
+export interface NotifierDeps {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly pid: number;
   readonly write?: (fd: number, text: string) => void;
@@ -19,7 +19,7 @@ export interface NotifierEdges {
  * The notifier for this process: a descriptor that it inherited or, without one, the program systemd-notify, because Node
  * cannot send to Unix datagram sockets. Without systemd it does nothing.
  */
-export function notifierOf(edges: NotifierEdges): Notifier {
+export function notifierOf(edges: NotifierDeps): Notifier {
   const { env, pid, write = writeText, start = startProgram } = edges;
   const fd = passedSocket("notify", env, pid) ?? numberIn(env.SITEWARD_NOTIFY_FD);
   if (fd !== undefined) return { send: (message) => write(fd, message) };
@@ -34,7 +34,7 @@ export function notifierOf(edges: NotifierEdges): Notifier {
  * The descriptor of a socket that the service manager opened under a name (`OpenFile=`, sd_listen_fds_with_names(3));
  * undefined if there is none.
  */
-export function passedSocket(name: string, env: NotifierEdges["env"], pid: number): number | undefined {
+export function passedSocket(name: string, env: NotifierDeps["env"], pid: number): number | undefined {
   const { LISTEN_PID: ofPid, LISTEN_FDNAMES: names = "" } = env;
   if (numberIn(ofPid) !== pid) return undefined;
   const at = names.split(":").indexOf(name);
@@ -48,7 +48,7 @@ export const numberIn = (text: string | undefined): number | undefined =>
 const firstPassed = 3;
 
 /** Maximum number of messages that wait while the program hangs; the oldest are dropped. */
-const mostWaiting = 8;
+const maxWaiting = 8;
 
 /** Sends messages in order. Those that arrive while the program runs are sent together by its next run. */
 function oneAtATime(start: (message: string, ended: () => void) => void): Notifier {
@@ -64,7 +64,7 @@ function oneAtATime(start: (message: string, ended: () => void) => void): Notifi
   return {
     send(message) {
       waiting.push(message);
-      if (waiting.length > mostWaiting) waiting.shift();
+      if (waiting.length > maxWaiting) waiting.shift();
       if (!isRunning) next();
     },
   };

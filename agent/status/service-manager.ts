@@ -2,7 +2,7 @@ import type { Clock, Millis } from "../base/clock.ts";
 import type { Notifier } from "./sd-notify.ts";
 
 /** Maximum length of the status line in `systemctl status`. */
-const longestLine = 100;
+const maxLineLength = 100;
 
 /** Reports the state of the process to systemd: sd_notify(3), docs/interfaces.md#systemd. */
 export class ServiceManager {
@@ -47,7 +47,7 @@ export class ServiceManager {
 
   status(text: string): void {
     const one = text.replaceAll("\n", " ");
-    const line = one.length > longestLine ? `${one.slice(0, longestLine - 1)}…` : one;
+    const line = one.length > maxLineLength ? `${one.slice(0, maxLineLength - 1)}…` : one;
     if (line === this.#line) return;
     this.#line = line;
     this.#notifier.send(`STATUS=${line}`);

@@ -75,7 +75,7 @@ const isInstant = (value: unknown): value is Instant => typeof value === "object
  * The members whose change justifies a write before the regular interval. Ages, counters and sizes change all the time
  * and are left out.
  */
-export function substance(status: Status): string {
+export function significantState(status: Status): string {
   const { health, identity, leader, link, zones, boards, eviction, controllers, config, clock, holds, commands } =
     status;
   return JSON.stringify([

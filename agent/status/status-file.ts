@@ -4,7 +4,7 @@ import { WakeSignal } from "../base/concurrency/wake-signal.ts";
 import { jsonText } from "../base/text/terminal-text.ts";
 import { fullBucket, nextToken, type Rate, type TokenBucket, take } from "../base/token-bucket.ts";
 import type { Status } from "./schema.ts";
-import { substance } from "./snapshot.ts";
+import { significantState } from "./snapshot.ts";
 
 export interface StatusFileOptions {
   readonly file: string;
@@ -96,7 +96,7 @@ export class StatusFile {
     try {
       const status = this.#options.take(this.#last, this.#failures);
       this.#last = status;
-      const content = substance(status);
+      const content = significantState(status);
       const due = !this.#written || elapsed(this.#written.at, now) >= limits.every;
       if (!always && !due && !this.#mayWrite(content, now)) return;
       this.#options.replace(file, `${jsonText(status, 1)}\n`);

@@ -21,7 +21,7 @@ const spread: Millis = 60_000;
 /** Time limit of the separate process. */
 const timeLimit: Millis = 60_000;
 /** Maximum output that is read, in bytes. */
-const longestOutput = 65_536;
+const maxOutputLength = 65_536;
 
 /** Collects the board's inventory after each boot and at each maintenance, and stores it. */
 export class InventoryTask implements Task {
@@ -52,7 +52,7 @@ export class InventoryTask implements Task {
   async run(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#ambient;
     const { facts, bootId, collect } = this.#deps;
-    const outcome = await collect({ patience: timeLimit, longest: longestOutput, clock, signal });
+    const outcome = await collect({ patience: timeLimit, longest: maxOutputLength, clock, signal });
     if (signal.aborted) return;
     const output = "output" in outcome ? outcome.output.trim() : undefined;
     if (output === undefined || !inventoryFrom(output)) {

@@ -34,7 +34,7 @@ export const tidying = ({ log }: Ambient, database: Database): Task => ({
 /** Logs the wear of the storage at each maintenance. */
 export const wearReport = (
   { log }: Ambient,
-  board: { readonly readings: () => BoardReadings | undefined; readonly writtenLastDay: () => number | undefined },
+  board: { readonly readings: () => BoardReadings | undefined; readonly bytesWrittenLastDay: () => number | undefined },
 ): Task => ({
   name: "wear report",
   run: async () => {
@@ -44,7 +44,7 @@ export const wearReport = (
     log[isWorn(wear) ? "warn" : "info"]("storage wear", {
       device,
       kind,
-      writtenBytes24h: board.writtenLastDay(),
+      writtenBytes24h: board.bytesWrittenLastDay(),
       usedPercent: wear?.usedPercent,
       reserve: wear?.reserve,
     });

@@ -73,7 +73,7 @@ function headerAt(bytes: Uint8Array, at: number): Header | undefined {
 const sizeOf = ({ utcMarks, wallMarks, leaps, times, types, letters }: Header, width: number): number =>
   times * (width + 1) + types * 6 + letters + leaps * (width + 4) + wallMarks + utcMarks;
 
-const longestFooter = 200;
+const maxFooterLength = 200;
 
 function zoneOf(bytes: Uint8Array, header: Header): Zone | undefined {
   const view = viewOf(bytes);
@@ -87,7 +87,7 @@ function zoneOf(bytes: Uint8Array, header: Header): Zone | undefined {
     offsets.push(view.getInt32(types + view.getUint8(indexes + at) * 6) * 1000);
   }
   const before = view.getInt32(types) * 1000;
-  const footer = String.fromCharCode(...bytes.subarray(start + sizeOf(header, 8)).subarray(0, longestFooter));
+  const footer = String.fromCharCode(...bytes.subarray(start + sizeOf(header, 8)).subarray(0, maxFooterLength));
   const rule = ruleFrom(footer.split("\n")[1] ?? "");
   return { offsetAt: (wall) => offsetOf(wall, { transitions, offsets, before, rule }) };
 }

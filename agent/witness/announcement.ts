@@ -17,18 +17,18 @@ export interface Announcement {
 }
 
 /** Maximum number of a board's addresses on its LAN; questions are sent to each of them. */
-export const mostAddresses = 8;
-const longestText = 1024;
+export const maxAddresses = 8;
+const maxTextLength = 1024;
 
 export const announcementText = ({ key, port, addresses }: Announcement): string =>
-  JSON.stringify({ v: 1, key, port, addresses: addresses.slice(0, mostAddresses) });
+  JSON.stringify({ v: 1, key, port, addresses: addresses.slice(0, maxAddresses) });
 
 /** Parses the annotation; undefined if it is unusable. Addresses that no board can have are left out. */
 export function parseAnnouncement(text: string): Announcement | undefined {
-  const { key, port, addresses } = recordIn(text, longestText) ?? {};
+  const { key, port, addresses } = recordIn(text, maxTextLength) ?? {};
   if (typeof key !== "string" || !isPublicText(key)) return undefined;
   if (typeof port !== "number" || !Number.isInteger(port) || port < 1 || port > 65_535) return undefined;
-  const found = Array.isArray(addresses) ? addresses.slice(0, mostAddresses).filter(isBoardAddress) : [];
+  const found = Array.isArray(addresses) ? addresses.slice(0, maxAddresses).filter(isBoardAddress) : [];
   return { key, port, addresses: found };
 }
 
@@ -39,7 +39,7 @@ export function announcedBy({ metadata, status }: Node): Announcement | undefine
   if (announced === undefined || announced.addresses.length > 0) return announced;
   // A kubelet may know an address that the agent does not find.
   const addresses = (status?.addresses ?? []).filter(({ type }) => type === "InternalIP").map(({ address }) => address);
-  return { ...announced, addresses: addresses.slice(0, mostAddresses).filter(isBoardAddress) };
+  return { ...announced, addresses: addresses.slice(0, maxAddresses).filter(isBoardAddress) };
 }
 
 /** Whether datagrams may be sent to this address: it belongs to a single machine. */

@@ -22,9 +22,9 @@ export interface AnswererDeps {
 const rate = { perSecond: 5, burst: 5 };
 /** How long to wait before the port is reopened. */
 const reopenEvery: Millis = 60_000;
-/** How often a kubelet that has never answered is asked even if no question arrives. */
+/** Interval at which a kubelet that has never responded is probed even if no question arrives. */
 const firstAnswerEvery: Millis = 600_000;
-/** How often a kubelet that is down is asked even if no question arrives, so that its return is noticed. */
+/** Interval at which a kubelet that is down is probed even if no question arrives, so that its return is noticed. */
 const returnEvery: Millis = 60_000;
 
 /**

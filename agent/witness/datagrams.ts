@@ -11,15 +11,15 @@ import type { KubeletState } from "../judgement/lan-answer.ts";
 const questionMark = Buffer.from("swq1");
 const answerMark = Buffer.from("swa1");
 /** The shortest question: longer than the longest answer. */
-export const leastQuestion = 128;
+export const minQuestionLength = 128;
 /** The longest name of a Node. */
-const longestName = 253;
-const longestQuestion = 4 + 16 + 2 * (1 + longestName);
+const maxNameLength = 253;
+const maxQuestionLength = 4 + 16 + 2 * (1 + maxNameLength);
 /** Maximum length of a boot id; the kernel's has 36 characters. */
-const longestBoot = 36;
+const maxBootLength = 36;
 export const nonceLength = 16;
 const signatureLength = 64;
-const longestDown = 0xffffffff;
+const maxDownMs = 0xffffffff;
 
 /** A question to a board of a site. */
 export interface Question {
@@ -42,12 +42,12 @@ export interface WitnessAnswer extends WitnessStatement {
 
 export function encodeQuestion({ nonce, site, board }: Question): Uint8Array {
   const bytes = Buffer.concat([questionMark, nonce, named(site), named(board)]);
-  return Buffer.concat([bytes], Math.max(bytes.length, leastQuestion));
+  return Buffer.concat([bytes], Math.max(bytes.length, minQuestionLength));
 }
 
 /** Reads a question; undefined if the datagram is not one, or if its answer could be longer. */
 export function decodeQuestion(datagram: Uint8Array): Question | undefined {
-  if (datagram.length < leastQuestion || datagram.length > longestQuestion) return undefined;
+  if (datagram.length < minQuestionLength || datagram.length > maxQuestionLength) return undefined;
   const reader = new Reader(datagram);
   if (!reader.skips(questionMark)) return undefined;
   const nonce = reader.bytes(nonceLength);
@@ -62,7 +62,7 @@ export const encodeAnswer = ({ nonce, signature, ...statement }: WitnessAnswer):
 
 /** Reads an answer; undefined if the datagram is not one. Its signature is not checked. */
 export function decodeAnswer(datagram: Uint8Array): WitnessAnswer | undefined {
-  if (datagram.length > leastQuestion) return undefined;
+  if (datagram.length > minQuestionLength) return undefined;
   const reader = new Reader(datagram);
   if (!reader.skips(answerMark)) return undefined;
   const nonce = reader.bytes(nonceLength);
@@ -83,8 +83,8 @@ export const signedBytes = ({ nonce, site, board }: Question, statement: Witness
 function stated({ boot, kubelet }: WitnessStatement): Uint8Array {
   const state = Buffer.alloc(5);
   state[0] = codes[kubelet.is];
-  if (kubelet.is === "down") state.writeUInt32BE(Math.min(longestDown, Math.floor(kubelet.forMs / 1000)), 1);
-  return Buffer.concat([named(boot.slice(0, longestBoot)), state]);
+  if (kubelet.is === "down") state.writeUInt32BE(Math.min(maxDownMs, Math.floor(kubelet.forMs / 1000)), 1);
+  return Buffer.concat([named(boot.slice(0, maxBootLength)), state]);
 }
 
 const codes: Readonly<Record<KubeletState["is"], number>> = { ok: 0, unknown: 1, down: 2 };
@@ -100,7 +100,7 @@ function kubeletIn(state: Uint8Array | undefined): KubeletState | undefined {
 
 const named = (text: string): Uint8Array => {
   const bytes = Buffer.from(text);
-  if (bytes.length > longestName) throw new Error(`a name of ${bytes.length} bytes is too long for a question`);
+  if (bytes.length > maxNameLength) throw new Error(`a name of ${bytes.length} bytes is too long for a question`);
   return Buffer.concat([Buffer.from([bytes.length]), bytes]);
 };
 
@@ -125,7 +125,7 @@ class Reader {
 
   text(): string | undefined {
     const length = this.bytes(1)?.[0];
-    return length === undefined || length > longestName ? undefined : this.bytes(length)?.toString();
+    return length === undefined || length > maxNameLength ? undefined : this.bytes(length)?.toString();
   }
 
   /** Whether only zeros follow. */

@@ -37,7 +37,7 @@ const continues: Millis = 300_000;
  * busy kubelet may miss one answer.
  */
 const confirmed: Millis = 5000;
-const longestText = 1024;
+const maxTextLength = 1024;
 
 /**
  * The health of this board's kubelet, read when it is needed. A kubelet whose health endpoint is turned off never
@@ -116,7 +116,7 @@ export class KubeletHealth {
     } catch (error) {
       log.warn("what is known about the kubelet cannot be read", { error });
     }
-    const { answered, boot, downSince } = recordIn(this.#kept ?? "", longestText) ?? {};
+    const { answered, boot, downSince } = recordIn(this.#kept ?? "", maxTextLength) ?? {};
     this.#hasAnswered = answered === true;
     const isOfThisBoot = boot === bootId && typeof downSince === "number" && downSince <= clock.now().mono;
     if (this.#hasAnswered && isOfThisBoot) this.#inherited = downSince;

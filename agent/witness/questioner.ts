@@ -31,7 +31,7 @@ interface Asked {
   readonly at: Instant;
   /** Whether it was answered. */
   isAnswered: boolean;
-  /** Number of answers with a wrong signature. Once there are `mostForged`, no more answers are checked. */
+  /** Number of answers with a wrong signature. Once there are `maxForged`, no more answers are checked. */
   forged: number;
 }
 
@@ -39,16 +39,16 @@ const period: Millis = 5000;
 /**
  * Maximum number of boards asked at the same time. If more are in doubt, those that were asked longest ago come first.
  */
-const mostAsked = 200;
+const maxAsked = 200;
 /**
  * Maximum number of wrong answers checked per question, because each costs a signature check, and anyone who sees the
  * questions could send any number of them.
  */
-const mostForged = 8;
+const maxForged = 8;
 
 /**
  * Asks silent boards on the LAN while this board leads, and keeps their words. While no board is in doubt, it sends
- * nothing and has no port open. A word is kept while its board is in doubt.
+ * nothing and has no port open. An answer is kept while its board is in doubt.
  */
 export class Questioner {
   readonly #ambient: Ambient;
@@ -66,7 +66,7 @@ export class Questioner {
     this.#deps = deps;
   }
 
-  /** The last word of a board in doubt; undefined if there is none. */
+  /** The last answer of a board in doubt; undefined if there is none. */
   wordOf(board: string): LanAnswer | undefined {
     return this.#words.get(board);
   }
@@ -102,7 +102,8 @@ export class Questioner {
     if (port !== undefined && !this.#hasFailed) this.#problem = undefined;
     this.#hasFailed = false;
     for (const board of this.#next(boards)) {
-      // A question that cannot be sent counts as well, because an earlier word must not last for ever without new ones.
+      // A question that cannot be sent counts as well, because an earlier answer must not last for ever without new
+      // ones.
       const word = this.#words.get(board);
       if (word) this.#words.set(board, { ...word, asked: word.asked + 1 });
       const announced = doubts.announced(board);
@@ -111,9 +112,9 @@ export class Questioner {
   }
 
   #next(boards: readonly string[]): readonly string[] {
-    if (boards.length <= mostAsked) return boards;
+    if (boards.length <= maxAsked) return boards;
     const askedAt = (board: string): number => this.#asked.get(board)?.at.mono ?? Number.NEGATIVE_INFINITY;
-    return [...boards].sort((a, b) => askedAt(a) - askedAt(b)).slice(0, mostAsked);
+    return [...boards].sort((a, b) => askedAt(a) - askedAt(b)).slice(0, maxAsked);
   }
 
   async #open(signal: AbortSignal): Promise<LanPort | undefined> {
@@ -162,7 +163,7 @@ export class Questioner {
     const board = answer && this.#byNonce.get(Buffer.from(answer.nonce).toString("hex"));
     const asked = board === undefined ? undefined : this.#asked.get(board);
     if (answer === undefined || board === undefined || asked === undefined) return;
-    if (asked.isAnswered || asked.forged >= mostForged) return;
+    if (asked.isAnswered || asked.forged >= maxForged) return;
     const { question, key, at, reportedBoot } = asked;
     if (!isSigned(signedBytes(question, answer), answer.signature, key)) {
       asked.forged++;

@@ -3,7 +3,7 @@ import type { Ambient } from "../../agent/base/ambient.ts";
 import { elapsed, type Instant, type Millis, shifted, type Timer } from "../../agent/base/clock.ts";
 
 /** Bytes in flight in one lane above which the sender must wait. */
-const mostUnderWay = 256 * 1024;
+const maxUnderWay = 256 * 1024;
 
 interface Parcel {
   /** The bytes to deliver; undefined for the end of the stream. */
@@ -73,7 +73,7 @@ export class RelayLane {
       if (first.bytes) this.#to.write(first.bytes);
       else this.#to.end();
     }
-    if (this.#open && this.#underWay < mostUnderWay) this.#from.resume();
+    if (this.#open && this.#underWay < maxUnderWay) this.#from.resume();
     else this.#from.pause();
   }
 }

@@ -15,7 +15,7 @@ export type LinkState =
 export const linkUp: LinkState = { is: "up", delay: 0 };
 
 /** Maximum number of connections; more are refused, because a board has only one agent and one kubelet. */
-const mostConnections = 256;
+const maxConnections = 256;
 
 /**
  * The link of one board to the site API: a separate loopback port, used by the board's kubelet and its agent. It
@@ -54,7 +54,7 @@ export class Relay {
 
   #accept(near: Socket): void {
     near.on("error", ignored);
-    if (this.#state.is === "refused" || this.#circuits.size >= mostConnections) {
+    if (this.#state.is === "refused" || this.#circuits.size >= maxConnections) {
       near.resetAndDestroy();
       return;
     }

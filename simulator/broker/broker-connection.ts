@@ -13,10 +13,10 @@ const reason = {
   takenOver: 0x8e,
   filter: 0x8f,
 } as const;
-const largestPacket = 256 * 1024;
+const maxPacket = 256 * 1024;
 const connectLimit = 10_000;
 const withWill = 0x04;
-const mostUnacknowledged = 20;
+const maxUnacknowledged = 20;
 
 /** The part of the broker that its connections use. */
 export interface BrokerCore {
@@ -36,7 +36,7 @@ export interface BrokerCore {
 
 /** One client's connection to the embedded broker. */
 export class BrokerConnection implements Outlet {
-  window = mostUnacknowledged;
+  window = maxUnacknowledged;
   readonly #ambient: Ambient;
   readonly #socket: Socket;
   readonly #broker: BrokerCore;
@@ -98,12 +98,12 @@ export class BrokerConnection implements Outlet {
       return;
     }
     this.#connect = { ...packet, clientId };
-    this.window = Math.min(mostUnacknowledged, properties?.receiveMaximum ?? mostUnacknowledged);
+    this.window = Math.min(maxUnacknowledged, properties?.receiveMaximum ?? maxUnacknowledged);
     this.#timer.cancel();
     if (keepalive > 0) this.#watch(keepalive * 1500);
     const { session, isOld } = this.#broker.enter(clientId, this, clean);
     this.#session = session;
-    const limits = { ...assigned, maximumQoS: 1, maximumPacketSize: largestPacket, sharedSubscriptionAvailable: false };
+    const limits = { ...assigned, maximumQoS: 1, maximumPacketSize: maxPacket, sharedSubscriptionAvailable: false };
     this.#write({ cmd: "connack", reasonCode: 0, sessionPresent: isOld, properties: limits });
     session.connect(this);
   }

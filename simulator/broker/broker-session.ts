@@ -9,7 +9,7 @@ export interface Outlet {
   readonly window: number;
 }
 
-const mostQueued = 1000;
+const maxQueued = 1000;
 
 interface Queued {
   readonly message: Dated;
@@ -61,7 +61,7 @@ export class BrokerSession {
   }
 
   deliver(message: Dated, retain: boolean): void {
-    if (this.#queue.length < mostQueued) this.#queue.push({ message, retain });
+    if (this.#queue.length < maxQueued) this.#queue.push({ message, retain });
     this.#flush();
   }
 

@@ -30,7 +30,7 @@ export function current({ packet, at }: Dated, now: Instant): IPublishPacket | u
 }
 
 /** Maximum number of retained topics; more than a demonstration has. */
-const mostRetained = 10_000;
+const maxRetained = 10_000;
 
 /** The newest retained message of each topic. */
 export class Retained {
@@ -39,7 +39,7 @@ export class Retained {
   keep(message: Dated): void {
     const { topic, payload } = message.packet;
     this.#messages.delete(topic);
-    if (payload.length > 0 && this.#messages.size < mostRetained) this.#messages.set(topic, message);
+    if (payload.length > 0 && this.#messages.size < maxRetained) this.#messages.set(topic, message);
   }
 
   *matching(filter: string, now: Instant): IterableIterator<Dated> {

@@ -1,6 +1,6 @@
 /**
- * One HTTP exchange with the site API as plain values, as the simulated boards, the scheduler and the table need it. In
- * a running site, it uses a board's own link; in tests, it is a function call.
+ * One HTTP exchange with the site API as plain values, for the simulated boards, the scheduler and the live table. In a
+ * running site, it uses a board's own link; in tests, it is a function call.
  */
 export type SiteExchange = (request: SiteRequest) => Promise<SiteResponse>;
 

@@ -6,7 +6,7 @@ import { sleep } from "../../agent/base/clock.ts";
 import { sentenceOf } from "../../agent/base/errors.ts";
 import { isGone, type ListScope, type SiteClient, type SiteEvent } from "./site-client.ts";
 
-const retry = { first: 200, most: 5000 };
+const retry = { first: 200, max: 5000 };
 const watchSeconds = 300;
 
 /**

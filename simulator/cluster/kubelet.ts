@@ -28,7 +28,7 @@ export interface KubeletSettings {
   readonly leaseDuration: Millis;
   /** Interval of Node checks. A Node that differs from the board's true state is corrected immediately. */
   readonly look: Millis;
-  /** How often a status is posted even if nothing has changed. */
+  /** Interval at which a status is posted even if nothing has changed. */
   readonly report: Millis;
   readonly pods: PodPace;
 }
@@ -42,7 +42,7 @@ export const kubeletDefaults: KubeletSettings = {
   pods: { start: 1000, finish: 1000 },
 };
 
-const leaseRetry = { first: 200, most: 7000 };
+const leaseRetry = { first: 200, max: 7000 };
 const podRetry: Millis = 1000;
 
 /**

@@ -10,14 +10,14 @@ import {
 import { PatchError } from "./patch-error.ts";
 
 /** The limits are those of the kube-apiserver. A small patch must not cause a large amount of work. */
-const mostOperations = 10_000;
-const mostCopiedCharacters = 3 * 1024 * 1024;
+const maxOperations = 10_000;
+const maxCopiedCharacters = 3 * 1024 * 1024;
 
 /** JSON patch (RFC 6902): applies the operations in order, all or nothing. */
 export function applyJsonPatch(target: JsonValue, patch: JsonValue): JsonValue {
   if (!isJsonArray(patch)) throw new PatchError("malformed", "a JSON patch is a list of operations");
-  if (patch.length > mostOperations) {
-    throw new PatchError("inapplicable", `a JSON patch may have at most ${mostOperations} operations`);
+  if (patch.length > maxOperations) {
+    throw new PatchError("inapplicable", `a JSON patch may have at most ${maxOperations} operations`);
   }
   let document = target;
   let copied = 0;
@@ -46,7 +46,7 @@ export function applyJsonPatch(target: JsonValue, patch: JsonValue): JsonValue {
       case "copy": {
         const value = found(document, pointer(operation, "from"));
         copied += JSON.stringify(value).length;
-        if (copied > mostCopiedCharacters) throw new PatchError("inapplicable", "a JSON patch copies too much");
+        if (copied > maxCopiedCharacters) throw new PatchError("inapplicable", "a JSON patch copies too much");
         document = edited(document, path, inserted(value));
         break;
       }

@@ -15,7 +15,7 @@ export interface StoryStage {
   perform(deed: Deed, boards: readonly string[]): void;
 }
 
-/** How often pending expectations are checked. */
+/** Interval between checks of pending expectations. */
 const glance: Millis = 100;
 
 interface Open {

@@ -13,7 +13,7 @@ import { itemsOf } from "./verbs/list.ts";
 import { storeChange } from "./verbs/write.ts";
 
 /** How many of a budget's evictions may be in progress before the disruption controller has processed them. */
-const mostDisrupted = 2000;
+const maxDisrupted = 2000;
 const secondsUntilJudged = 10;
 
 /**
@@ -72,7 +72,7 @@ function allowedBy(budget: ApiObject, status: JsonObject): number {
   if ((numberAt(status, "observedGeneration") ?? 0) < Number(generation ?? 0)) {
     throw tooManyRequests(refused, because(`The disruption budget ${name} is still being judged.`), secondsUntilJudged);
   }
-  if (Object.keys(objectAt(status, "disruptedPods")).length > mostDisrupted) {
+  if (Object.keys(objectAt(status, "disruptedPods")).length > maxDisrupted) {
     throw forbidden(budgetsServed, name, "too many evictions are under way: wait until the budget is recalculated");
   }
   const allowed = numberAt(status, "disruptionsAllowed") ?? 0;

@@ -17,7 +17,9 @@ export interface ServedKind extends Traits {
 export interface Traits {
   readonly shortNames?: readonly string[];
   readonly categories?: readonly string[];
-  /** Whether the kind has a status subresource; the status is written only through it, and nothing else is. */
+  /**
+   * Whether the kind has a status subresource. It accepts only the status, and no other request changes the status.
+   */
   readonly status?: boolean;
   /** Whether changes of the spec are counted in `metadata.generation`. */
   readonly generation?: boolean;

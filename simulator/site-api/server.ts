@@ -3,7 +3,7 @@ import type { AddressInfo, Socket } from "node:net";
 import { createGzip } from "node:zlib";
 import type { Clock, Millis } from "../../agent/base/clock.ts";
 import type { Logger } from "../../agent/base/logger.ts";
-import { mostBodyBytes } from "./requests/document.ts";
+import { maxBodyBytes } from "./requests/document.ts";
 import type { ApiRequest, ApiResponse } from "./requests/exchange.ts";
 import { tooLargeBody } from "./requests/failure.ts";
 import { isWatch } from "./requests/pretty.ts";
@@ -11,7 +11,7 @@ import { isWatch } from "./requests/pretty.ts";
 /** Bodies of at least this size are compressed, as in the kube-apiserver; for smaller ones it is not worthwhile. */
 const gzipFrom = 128 * 1024;
 /** A client that reads a list more slowly is disconnected; a watch may last as long as it requests. */
-const longestAnswer: Millis = 60_000;
+const maxAnswerLength: Millis = 60_000;
 const idleConnection: Millis = 120_000;
 
 type Handle = (request: ApiRequest) => Promise<ApiResponse>;
@@ -75,9 +75,9 @@ async function exchange(
   const path = incoming.url ?? "/";
   const headers = Object.fromEntries(Object.entries(incoming.headers).map(([name, value]) => [name, String(value)]));
   const request = { method: incoming.method ?? "GET", path, headers, signal: gone.signal };
-  const response = body === undefined ? tooLargeBody(mostBodyBytes).response() : await handle({ ...request, body });
+  const response = body === undefined ? tooLargeBody(maxBodyBytes).response() : await handle({ ...request, body });
   const watches = isWatch(request);
-  const timer = watches ? undefined : clock.after(longestAnswer, () => outgoing.destroy());
+  const timer = watches ? undefined : clock.after(maxAnswerLength, () => outgoing.destroy());
   try {
     await send(response, outgoing, gone.signal, !watches && /\bgzip\b/.test(headers["accept-encoding"] ?? ""));
   } finally {
@@ -94,10 +94,10 @@ async function bodyOf(incoming: IncomingMessage): Promise<string | undefined> {
   let size = 0;
   for await (const chunk of incoming) {
     size += chunk.length;
-    if (size <= mostBodyBytes) chunks.push(chunk);
+    if (size <= maxBodyBytes) chunks.push(chunk);
     else chunks.length = 0;
   }
-  if (size > mostBodyBytes) return undefined;
+  if (size > maxBodyBytes) return undefined;
   const isBinary = /protobuf/.test(incoming.headers["content-type"] ?? "");
   return Buffer.concat(chunks).toString(isBinary ? "latin1" : "utf8");
 }

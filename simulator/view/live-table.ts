@@ -1,4 +1,11 @@
-import { cursor, lineOf, oneLine, type Text, type Tone, toned } from "../../agent/base/text/terminal-text.ts";
+import {
+  cursor,
+  lineOf,
+  oneLine,
+  type TerminalText,
+  type Tone,
+  withTone,
+} from "../../agent/base/text/terminal-text.ts";
 import type { BoardPicture, SitePicture, ZonePicture } from "./site-picture.ts";
 
 /** The capabilities of a terminal. */
@@ -46,7 +53,7 @@ const columns: readonly Column[] = [
 
 /** A line and its priority: when there is not enough room, the lines with the lowest priority are left out. */
 interface Line {
-  readonly text: Text;
+  readonly text: TerminalText;
   readonly worth: number;
 }
 
@@ -58,7 +65,7 @@ export function tableLines(
   site: SitePicture,
   news: readonly string[],
   look: TerminalTraits,
-): readonly Text[] {
+): readonly TerminalText[] {
   const help = helpLines(look);
   const { boards, left } = boardsShown(site, look, help.length);
   const rows = (shown: readonly Column[]): readonly (readonly Cell[])[] => [
@@ -95,7 +102,7 @@ export function tableLines(
 }
 
 /** At most `count` lines, in order. Among lines with equal priority, the first are kept. */
-function worthiest(lines: readonly Line[], count: number): readonly Text[] {
+function worthiest(lines: readonly Line[], count: number): readonly TerminalText[] {
   const kept = new Set([...lines.keys()].sort((a, b) => worthAt(lines, b) - worthAt(lines, a)).slice(0, count));
   return lines.flatMap(({ text }, index) => (kept.has(index) ? [text] : []));
 }
@@ -141,10 +148,10 @@ const isTroubled = ({ ready, power, link, taints }: BoardPicture): boolean =>
 
 /** Redraws the table in place. */
 export class LiveTable {
-  readonly #write: (text: Text) => void;
+  readonly #write: (text: TerminalText) => void;
   #drawn = 0;
 
-  constructor(deps: { readonly write: (text: Text) => void }) {
+  constructor(deps: { readonly write: (text: TerminalText) => void }) {
     this.#write = deps.write;
   }
 
@@ -154,7 +161,7 @@ export class LiveTable {
     this.#drawn = 0;
   }
 
-  draw(lines: readonly Text[]): void {
+  draw(lines: readonly TerminalText[]): void {
     // Clears each line to its end, and all lines below the last, so that nothing flickers.
     const drawn = lines.map((line) => [cursor.clearLine, lineOf(line), "\n"]);
     this.#write([cursor.up(this.#drawn), drawn, cursor.clearBelow]);
@@ -235,7 +242,7 @@ function fitting(rows: (shown: readonly Column[]) => readonly (readonly Cell[])[
   }
 }
 
-function rowOf(row: readonly Cell[], widths: readonly number[], look: TerminalTraits): Text {
+function rowOf(row: readonly Cell[], widths: readonly number[], look: TerminalTraits): TerminalText {
   let room = look.columns;
   return row.map(({ text, tone }, index) => {
     const width = Math.min(widths[index] ?? 0, Math.max(0, room));
@@ -253,7 +260,7 @@ function cut(text: string, { columns: width, unicode }: TerminalTraits): string 
   return width <= 1 ? plain.slice(0, width) : `${plain.slice(0, width - 1)}${mark}`;
 }
 
-const painted = (text: string, tone: CellTone): Text => (tone === "plain" ? text : toned(tone, text));
+const painted = (text: string, tone: CellTone): TerminalText => (tone === "plain" ? text : withTone(tone, text));
 
 const toneOf = (line: string): CellTone => (/ FAILED /.test(line) ? "bad" : / ok /.test(line) ? "good" : "dim");
 

@@ -18,9 +18,9 @@ export function roomIn(database: Database): Room {
  * Maximum number of bytes in used pages. A vacuum blocks everything else while it rewrites them, which would take too
  * long with more.
  */
-const mostUsed = 1024 * 1024;
+const maxUsed = 1024 * 1024;
 /** Minimum number of bytes in free pages. A vacuum that frees less is not worth its writes. */
-const leastFree = 1024 * 1024;
+const minFree = 1024 * 1024;
 
 /**
  * Returns free pages to the file system if there are many of them and few used ones. Otherwise, they remain in the file
@@ -29,7 +29,7 @@ const leastFree = 1024 * 1024;
  */
 export function giveBack(database: Database): number {
   const { bytes, freeBytes } = roomIn(database);
-  if (freeBytes < leastFree || bytes - freeBytes > mostUsed) return 0;
+  if (freeBytes < minFree || bytes - freeBytes > maxUsed) return 0;
   vacuum(database);
   return Math.max(0, bytes - roomIn(database).bytes);
 }

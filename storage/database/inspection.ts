@@ -30,7 +30,7 @@ export interface DatabaseStats {
  * The largest file that is copied, in bytes. Copying a larger one would wear out the card, or fill the memory if /tmp
  * is in memory.
  */
-const largestCopy = 256 * 2 ** 20;
+const maxCopy = 256 * 2 ** 20;
 
 /**
  * Inspects a file that an agent may be using. If one is running, the file is read in place; otherwise a copy is read,
@@ -183,7 +183,7 @@ function one(driver: SqliteDriver, sql: string, name: string): unknown {
 
 function withFile<T>(file: string, isInUse: boolean, read: (at: string) => T): T {
   if (isInUse) return read(file);
-  if (sizeOf(file) + sizeOf(`${file}-wal`) > largestCopy)
+  if (sizeOf(file) + sizeOf(`${file}-wal`) > maxCopy)
     throw new Error("it is too large to be copied for the check; a running agent checks it itself");
   const folder = mkdtempSync(path.join(tmpdir(), "siteward-inspect-"));
   try {

@@ -34,7 +34,7 @@ const applicationId = 0x73697465;
 const half = 2 ** 16;
 
 /** The highest number of a step, because SQLite stores `user_version` as a signed 32-bit number. */
-const mostSteps = 2 ** 15 - 1;
+const maxSteps = 2 ** 15 - 1;
 
 /** Runs the missing steps, each in one transaction that also stores its number. Returns whether there were any. */
 export function migrate(database: MigratedDatabase, migrations: readonly Migration[]): boolean {
@@ -75,7 +75,7 @@ export function hasSchema(driver: SqliteDriver, migrations: readonly Migration[]
 
 /** Throws if the steps break the rules of `Migration`, which would be a mistake in this program. */
 function checkSteps(migrations: readonly Migration[]): void {
-  if (migrations.length > mostSteps) throw new Error(`there are more than ${mostSteps} migration steps`);
+  if (migrations.length > maxSteps) throw new Error(`there are more than ${maxSteps} migration steps`);
   let oldest = 1;
   for (const [index, { number, readableFrom = number }] of migrations.entries()) {
     if (number !== index + 1) throw new Error(`migration step ${index + 1} has the number ${number}`);

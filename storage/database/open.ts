@@ -25,7 +25,7 @@ export interface OpenFileOptions {
 }
 
 /** How many damaged states are kept for inspection. */
-const mostKept = 3;
+const maxKept = 3;
 
 /** Opens cache.db. A damaged one is deleted, because everything in it can be listed again. */
 export function openCache({ file, pragmas }: OpenFileOptions): OpenedCache {
@@ -91,7 +91,7 @@ function keepLog(database: Database, stamp: string): NonNullable<OpenedState["se
   try {
     withStorageErrors({ file, disposable: false }, () => {
       copyFileSync(`${file}-wal`, aside);
-      keepNewest(file, { latest: stamp, most: mostKept });
+      keepNewest(file, { latest: stamp, most: maxKept });
     });
     return { file: aside, why: database.damaged(new Error("its log has an invalid header")) };
   } catch (error) {
@@ -125,7 +125,7 @@ function checkParts({ file, disposable }: { file: string; disposable: boolean })
     if (kind !== "file" && kind !== "nothing") throw damaged(`${part} is not a file but ${kindNames[kind]}`);
   }
   const [size, log] = [sizeOf(file), sizeOf(`${file}-wal`)];
-  if (size >= shortest) return;
+  if (size >= minBusyTimeout) return;
   if (log > 0) throw damaged("only its log is left");
   if (kindAt(file) === "file") checkFree(file, disposable);
   if (size > 0) throw damaged("it is shorter than the header of a database");
@@ -147,7 +147,7 @@ function checkFree(file: string, disposable: boolean): void {
 }
 
 /** The size of a database header, in bytes. */
-const shortest = 100;
+const minBusyTimeout = 100;
 
 const kindNames = { folder: "a folder", link: "a dangling link", other: "a special file" } as const;
 
@@ -170,7 +170,7 @@ const partsOf = (file: string): readonly string[] => [file, `${file}-wal`, `${fi
 function setAside(parts: readonly string[], { file, stamp }: { readonly file: string; readonly stamp: string }): void {
   withStorageErrors({ file, disposable: false }, () => {
     for (const part of parts) if (kindAt(part) !== "nothing") renameSync(part, asideOf(part, stamp));
-    keepNewest(file, { latest: stamp, most: mostKept });
+    keepNewest(file, { latest: stamp, most: maxKept });
   });
 }
 

@@ -1,5 +1,5 @@
 import type { ObjectTable } from "../indexer/object-table.ts";
-import { mostBytes, upTo } from "../indexer/up-to.ts";
+import { maxBytes, upTo } from "../indexer/up-to.ts";
 import { type Change, type Delta, identityOf, isSame, type Key, keyOf, type StoredObject } from "../object.ts";
 import { type CollapseResult, collapse, type DeltaRow, isRepeatedDeletion } from "./collapse.ts";
 import type { Journal, JournalRow } from "./journal.ts";
@@ -30,7 +30,7 @@ export class DeltaApplier<T extends StoredObject> {
     const queued = this.#journal.queued(ceiling, limit);
     // Each row of a key has the weight of the whole key.
     const weighed = new Set<Key>();
-    const head = upTo(mostBytes, queued, ({ key, weight }) => {
+    const head = upTo(maxBytes, queued, ({ key, weight }) => {
       if (weighed.has(key)) return 0;
       weighed.add(key);
       return weight;
@@ -65,7 +65,7 @@ export class DeltaApplier<T extends StoredObject> {
     const keys = new Set(deltas.map(({ object }) => keyOf(object)));
     let bytes = 0;
     if (keys.size > 1) for (const key of keys) bytes += this.#table.bytes(key);
-    return bytes > mostBytes;
+    return bytes > maxBytes;
   }
 
   /**

@@ -13,7 +13,7 @@ import { resourceId } from "../resource-id.ts";
 import { DecodeCache } from "./decode-cache.ts";
 import { IndexRows } from "./index-rows.ts";
 import { QuietStates } from "./quiet-states.ts";
-import { mostBytes, upTo } from "./up-to.ts";
+import { maxBytes, upTo } from "./up-to.ts";
 
 export interface ObjectTableDeps<T> {
   readonly database: Database;
@@ -125,7 +125,7 @@ export class ObjectTable<T extends StoredObject> {
         "SELECT key, octet_length(text) AS bytes FROM objects WHERE resource = ? AND key > ? ORDER BY key LIMIT ?",
       )
       .all(this.#resource, key, limit);
-    return upTo(mostBytes, rows, ({ bytes }) => bytes).flatMap((row) => {
+    return upTo(maxBytes, rows, ({ bytes }) => bytes).flatMap((row) => {
       const object = this.#peek(row.key);
       return object === undefined ? [] : [[row.key, object] as const];
     });

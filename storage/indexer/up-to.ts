@@ -2,7 +2,7 @@
  * Maximum length, in bytes, of the JSON whose objects are on the heap together. 64 pods of typical size take up a
  * quarter of it.
  */
-export const mostBytes = 524_288;
+export const maxBytes = 524_288;
 
 /** The first rows with at most `most` bytes in total; at least one row. */
 export function upTo<R>(most: number, rows: readonly R[], bytesOf: (row: R) => number): readonly R[] {

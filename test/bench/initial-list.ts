@@ -4,7 +4,7 @@ import type { Pod } from "../../agent/api/core.ts";
 import { pods } from "../../agent/api/resources.ts";
 import type { Ambient } from "../../agent/base/ambient.ts";
 import { SystemClock } from "../../agent/base/clock.ts";
-import { silent } from "../../agent/base/logger.ts";
+import { noopLogger } from "../../agent/base/logger.ts";
 import { SystemRandom } from "../../agent/base/random.ts";
 import { KubeconfigCredentials } from "../../agent/client/credentials/kubeconfig-credentials.ts";
 import { KubeClient } from "../../agent/client/kube-client.ts";
@@ -35,7 +35,7 @@ const batchSize = 64;
 const initialEvents = "&sendInitialEvents=true&resourceVersionMatch=NotOlderThan";
 
 const clock = new SystemClock();
-const ambient: Ambient = { clock, random: new SystemRandom(), log: silent };
+const ambient: Ambient = { clock, random: new SystemRandom(), log: noopLogger };
 const transport = new HttpTransport(ambient, {
   credentials: new KubeconfigCredentials(ambient, { file: kubeconfig, context: undefined, environment: {} }),
   proxies: { proxy: undefined, except: undefined },

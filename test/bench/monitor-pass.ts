@@ -105,11 +105,11 @@ class Site {
   async pass<State>(controller: Controller<State, SiteMemory>): Promise<void> {
     const before = this.#memory ?? controller.initialMemory;
     const state = await controller.observe(siteKey, this.#view(), before);
-    if (state === undefined || !controller.remember) throw new Error("the monitor saw no site");
+    if (state === undefined || !controller.decideAfterWrites) throw new Error("the monitor saw no site");
     let decision = controller.decide(state, before, this.#now);
     do {
       const outcomes = decision.actions.map((action) => ({ action, ok: true }) as const);
-      decision = controller.remember(decision, outcomes, this.#now);
+      decision = controller.decideAfterWrites(decision, outcomes, this.#now);
     } while (decision.actions.length > 0);
     this.#memory = decision.memory;
   }

@@ -38,7 +38,7 @@ import { decideNodeTaints } from "../../agent/controllers/node-lifecycle/node-ta
 import { takeOutOfService } from "../../agent/controllers/node-lifecycle/out-of-service.ts";
 import { writeConditions, writeTaints } from "../../agent/controllers/node-lifecycle/pass.ts";
 import { markNotReady } from "../../agent/controllers/node-lifecycle/pods-not-ready.ts";
-import { swapped } from "../../agent/controllers/node-lifecycle/taints.ts";
+import { swapTaints } from "../../agent/controllers/node-lifecycle/taints.ts";
 import { decide as collect, firstGcMemory, type GcPass } from "../../agent/controllers/pod-gc/decide.ts";
 import { noMemory as noSlices } from "../../agent/controllers/slices/memory.ts";
 import { removal } from "../../agent/controllers/slices/write.ts";
@@ -486,7 +486,7 @@ describe.skipIf(missingAssets() || !hasOpenssl())("a write that arrives late", (
       409,
       async () => {
         const read = await node();
-        const taints = swapped(read, { wanted: unreachable, opposite: notReady }, now());
+        const taints = swapTaints(read, { wanted: unreachable, opposite: notReady }, now());
         const action = writeTaints({
           node: read,
           cached: read.metadata.resourceVersion,
@@ -511,7 +511,7 @@ describe.skipIf(missingAssets() || !hasOpenssl())("a write that arrives late", (
         // Tolerates the taint for zero seconds.
         await makePod("c3", { on: board });
         const read = await node();
-        const taints = swapped(read, { wanted: unreachable, opposite: notReady }, now());
+        const taints = swapTaints(read, { wanted: unreachable, opposite: notReady }, now());
         const action = writeTaints({
           node: read,
           cached: read.metadata.resourceVersion,

@@ -4,7 +4,7 @@ import { parseObject } from "../../agent/api/parse.ts";
 import { pods } from "../../agent/api/resources.ts";
 import type { Ambient } from "../../agent/base/ambient.ts";
 import { SystemClock } from "../../agent/base/clock.ts";
-import { silent } from "../../agent/base/logger.ts";
+import { noopLogger } from "../../agent/base/logger.ts";
 import { SystemRandom } from "../../agent/base/random.ts";
 import { KubeconfigCredentials } from "../../agent/client/credentials/kubeconfig-credentials.ts";
 import { KubeClient } from "../../agent/client/kube-client.ts";
@@ -22,7 +22,7 @@ const collection = "/api/v1/namespaces/default/pods";
 describe.skipIf(missingAssets())("a list of pods from a real kube-apiserver", () => {
   const cluster = new KubeCluster();
   const { signal } = new AbortController();
-  const ambient: Ambient = { clock: new SystemClock(), random: new SystemRandom(), log: silent };
+  const ambient: Ambient = { clock: new SystemClock(), random: new SystemRandom(), log: noopLogger };
   let transport: HttpTransport;
   let client: KubeClient;
 

@@ -1,7 +1,7 @@
 import { pods } from "../../agent/api/resources.ts";
 import type { Ambient } from "../../agent/base/ambient.ts";
 import { SystemClock } from "../../agent/base/clock.ts";
-import { silent } from "../../agent/base/logger.ts";
+import { noopLogger } from "../../agent/base/logger.ts";
 import { SystemRandom } from "../../agent/base/random.ts";
 import { KubeconfigCredentials } from "../../agent/client/credentials/kubeconfig-credentials.ts";
 import { KubeClient } from "../../agent/client/kube-client.ts";
@@ -39,7 +39,7 @@ async function run({ seed, say, check }: LoadContext): Promise<void> {
   // Like servers before 1.34: later ones may keep the snapshot of a list in memory after the compaction.
   const cluster = new KubeCluster({ "feature-gates": "ListFromCacheSnapshot=false" });
   const chance = new SeededChance(seed);
-  const ambient: Ambient = { clock: new SystemClock(), random: new SystemRandom(), log: silent };
+  const ambient: Ambient = { clock: new SystemClock(), random: new SystemRandom(), log: noopLogger };
   let transport: HttpTransport | undefined;
   try {
     await cluster.start();

@@ -1,5 +1,5 @@
 import { isRecord } from "../../agent/base/json.ts";
-import { oneLine, type Text, toned } from "../../agent/base/text/terminal-text.ts";
+import { oneLine, type TerminalText, withTone } from "../../agent/base/text/terminal-text.ts";
 import { type JsonSchema, memberOf } from "./form.ts";
 import { MalformedCase } from "./malformed.ts";
 import { canonical, type Outcome } from "./outcome.ts";
@@ -152,12 +152,12 @@ function sizeOf(found: unknown): number | undefined {
 }
 
 /** For people: each difference with its path, what was expected and what was found. */
-export const printDifferences = (differences: readonly Difference[]): Text =>
+export const printDifferences = (differences: readonly Difference[]): TerminalText =>
   differences.flatMap(({ path, expected, found }) => [
     `  ${oneLine(path)}\n`,
-    toned("good", `    expected  ${shown(expected)}`),
+    withTone("good", `    expected  ${shown(expected)}`),
     "\n",
-    toned("bad", `    found     ${found === undefined ? "nothing" : shown(asFarAsNamed(expected, found))}`),
+    withTone("bad", `    found     ${found === undefined ? "nothing" : shown(asFarAsNamed(expected, found))}`),
     "\n",
   ]);
 

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { MalformedCase } from "./malformed.ts";
 import { expand } from "./repeat.ts";
 
-test("a repeat stands for its copies, between the other items of its list", () => {
+test("`repeat` expands in place, between its neighbours", () => {
   expect(expand({ nodes: ["first", { repeat: 3, item: { name: "n{n}" } }, "last"] })).toEqual({
     nodes: ["first", { name: "n0" }, { name: "n1" }, { name: "n2" }, "last"],
   });

@@ -55,7 +55,7 @@ test("several cases and folders are reported line by line, and the gravest resul
   });
 });
 
-test("programs get one line of JSON for each case", async () => {
+test("--json prints one line per case", async () => {
   const files = [write("good.json", good), write("wrong.json", wrong), write("open.json", lost())];
   const { code, out } = await replayed(["--json", ...files]);
   expect(code).toBe(1);

@@ -54,7 +54,7 @@ export const lifecycleParameters = {
   ),
   nodeMonitorPeriodMs: optional(
     number({
-      about: "How often the boards are judged, in milliseconds. Default 5000; --node-monitor-period.",
+      about: "Interval between checks of the boards' health, in milliseconds. Default 5000; --node-monitor-period.",
       min: 1,
       max: longest,
     }),

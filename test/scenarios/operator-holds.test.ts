@@ -510,7 +510,7 @@ describe("a leader that steps down on command", () => {
     await site.run(minute);
     expect(await stepDown()).toMatchObject({ outcome: "done", result: { to } });
     expect(first.agent?.agent.elector.view().role).toBe("follower");
-    // Until the named board reads the Lease, nobody leads, and the former leader says so.
+    // Until the named board reads the Lease, no board leads, and the former leader says so.
     const reported = () => {
       const now = first.agent?.process.now() ?? unseen.now;
       return problems({ ...first.agent?.agent.parts(now), ...unseen, now });
@@ -1099,7 +1099,7 @@ describe("the safety valve", () => {
     expect(site.valve).toMatchObject({ acts: 0, limit: 10 });
   });
 
-  test("stays shut for the next leaders, and is released for a while by an order that they honour", async () => {
+  test("stays exhausted under the next leaders, and an operator can lift it for a time", async () => {
     const { site, dead } = await burning();
     const first = site.leader.plate.name;
     site.leader.killAgent();
@@ -1152,7 +1152,7 @@ describe("the safety valve", () => {
     expect(site.valve.heldSince).toBeDefined();
   });
 
-  test("stays shut if its release is withdrawn while that is still on its way to the Lease", async () => {
+  test("stays exhausted if its release is withdrawn while that is still on its way to the Lease", async () => {
     const { site, dead } = await burning();
     const mend = site.leader.agentEdge.impair({ is: "slow", delay: 3 * second }, "late");
     let release: Effect | undefined;
@@ -1208,7 +1208,7 @@ describe("the safety valve", () => {
     expect(site.valve).toMatchObject({ acts: 0 });
   });
 
-  test("does not limit acts on a single board that an operator confirmed dead, nor stay shut because of it", async () => {
+  test("does not limit acts on a single board that an operator confirmed dead, and is not exhausted by them", async () => {
     const site = await begun(6, { maxHarm: 0 });
     const victim = site.follower();
     const { name } = victim.plate;

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { silent } from "../../agent/base/logger.ts";
+import { noopLogger } from "../../agent/base/logger.ts";
 import { LocalServer, type ServerProgram } from "../../simulator/local-server.ts";
 import { FakeClock } from "../support/fake-clock.ts";
 import { SeededRandom } from "../support/seeded-random.ts";
@@ -14,7 +14,7 @@ let server: LocalServer;
 beforeEach(() => {
   clock = new FakeClock();
   opened = 0;
-  server = new LocalServer({ clock, random: new SeededRandom(), log: silent }, { open: program });
+  server = new LocalServer({ clock, random: new SeededRandom(), log: noopLogger }, { open: program });
 });
 
 afterEach(() => server.stop());

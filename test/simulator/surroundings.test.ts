@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { nodes, pods, replicaSets } from "../../agent/api/resources.ts";
 import { TaskGroup } from "../../agent/base/concurrency/tasks.ts";
-import { silent } from "../../agent/base/logger.ts";
+import { noopLogger } from "../../agent/base/logger.ts";
 import { Mirror } from "../../simulator/client/mirror.ts";
 import { SiteClient } from "../../simulator/client/site-client.ts";
 import { Collector } from "../../simulator/cluster/collector.ts";
@@ -31,7 +31,7 @@ afterEach(async () => {
   expect(clock.timers).toBe(0);
 });
 
-const ambient = () => ({ clock, random: new SeededRandom(), log: silent });
+const ambient = () => ({ clock, random: new SeededRandom(), log: noopLogger });
 
 function start(...workloads: Workload[]): void {
   const client = new SiteClient(ambient(), { exchange: link.exchange, timeout: 10_000, userAgent: "test" });

@@ -110,6 +110,6 @@ describe.each([
   }
 });
 
-/** A log that somebody emptied cannot be told from one that was folded in. */
+/** An emptied log cannot be distinguished from one that was checkpointed. */
 const lostWithLog = (when: string, what: string): boolean =>
   when === "a kill" && ["an empty log", "a log of zeros"].includes(what);

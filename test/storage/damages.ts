@@ -14,7 +14,7 @@ import path from "node:path";
 import Sqlite from "better-sqlite3";
 import { SeededRandom } from "../support/seeded-random.ts";
 
-/** Something that happens to a file while nobody has it open. `other`: the other database of the folder. */
+/** Something that happens to a file while no process has it open. `other`: the other database of the folder. */
 export type Damage = (file: string, other: string) => void;
 
 const random = new SeededRandom(41);

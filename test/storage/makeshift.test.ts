@@ -47,7 +47,7 @@ test("without a writable disk the agent continues with its stored state, and sen
   expect(new Outbox(database, bounds).next("event", 10)).toEqual([]);
   folder.close();
   expect(files(of)).toEqual(before);
-  // Nobody else on the board is to read what the agent remembers.
+  // No other user of the board may read the agent's state.
   expect(statSync(at).mode & 0o77).toBe(0);
 });
 
@@ -74,7 +74,7 @@ test("state written in the meantime is carried back, the messages that waited on
   back.closeWithoutCheckpoint();
 });
 
-test("unreadable state is left out, and then nothing is carried back over it", () => {
+test("unreadable state is not copied, and is not overwritten on return", () => {
   using place = scratch();
   const [at, of] = [place.file("run/makeshift"), place.file("state")];
   mkdirSync(path.join(of, "state.db"), { recursive: true });

@@ -29,7 +29,7 @@ export function thing(spec: string, more: Omit<Thing, "metadata"> = {}): Thing {
   return freeze({ metadata: { name, uid, resourceVersion }, ...more });
 }
 
-/** Shared objects must not be changed by anybody: a test that does is told so. */
+/** Shared objects must not be changed: a test that does so fails. */
 export function freeze<T>(value: T): T {
   if (typeof value === "object" && value !== null && !Object.isFrozen(value)) {
     Object.freeze(value);

@@ -2,7 +2,7 @@ import type { KubeObject } from "../../agent/api/meta.ts";
 import type { Resource } from "../../agent/api/resources.ts";
 import type { Ambient } from "../../agent/base/ambient.ts";
 import { SystemClock } from "../../agent/base/clock.ts";
-import { silent } from "../../agent/base/logger.ts";
+import { noopLogger } from "../../agent/base/logger.ts";
 import { SystemRandom } from "../../agent/base/random.ts";
 import { KubeconfigCredentials } from "../../agent/client/credentials/kubeconfig-credentials.ts";
 import { KubeClient } from "../../agent/client/kube-client.ts";
@@ -21,7 +21,7 @@ import type { LateLink, LateRequest } from "./links/late-link.ts";
  * decisions, so that a test can make it send writes that a current leader would not.
  */
 export class FormerLeader {
-  readonly ambient: Ambient = { clock: new SystemClock(), random: new SystemRandom(), log: silent };
+  readonly ambient: Ambient = { clock: new SystemClock(), random: new SystemRandom(), log: noopLogger };
   readonly client: KubeClient;
   readonly #link: LateLink;
   readonly #transport: HttpTransport;

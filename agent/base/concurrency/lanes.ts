@@ -6,10 +6,10 @@ export const lanes = ["boards", "pods", "workloads", "events"] as const;
 export type Lane = (typeof lanes)[number];
 
 /**
- * How often a waiting lane may be passed over before it gets a turn. Together, the three lanes with a finite number get
- * less than half of all turns.
+ * Number of times a waiting lane may be passed over before it gets a turn. Together, the three lanes with a finite
+ * number get less than half of all turns.
  */
-const mostPassed: Readonly<Record<Lane, number>> = {
+const maxPassed: Readonly<Record<Lane, number>> = {
   boards: Number.POSITIVE_INFINITY,
   pods: 3,
   workloads: 7,
@@ -49,7 +49,7 @@ export class Lanes {
   /** Gives one turn to a caller of a permitted lane. Returns that lane; undefined if no such caller is waiting. */
   next(may: (lane: Lane) => boolean = () => true): Lane | undefined {
     const able = this.#lines.filter(({ lane, waiting }) => waiting.size > 0 && may(lane));
-    const turn = able.find(({ lane, passed }) => passed >= mostPassed[lane]) ?? able[0];
+    const turn = able.find(({ lane, passed }) => passed >= maxPassed[lane]) ?? able[0];
     if (turn === undefined) return undefined;
     for (const line of able) line.passed = line === turn ? 0 : line.passed + 1;
     const [go] = turn.waiting;

@@ -27,7 +27,7 @@ const patterns: readonly (readonly [RegExp, string])[] = [
 /**
  * Minimum length of a secret, in characters. A shorter one is not redacted, because it may occur anywhere by chance.
  */
-const shortest = 6;
+const minSecretLength = 6;
 
 /**
  * Returns a function that redacts secrets: the given ones in their usual encodings, and everything that looks like a
@@ -35,7 +35,7 @@ const shortest = 6;
  */
 export function scrubber(secrets: readonly string[]): (text: string) => string {
   const known = [...new Set(secrets.flatMap(formsOf))]
-    .filter((secret) => secret.length >= shortest)
+    .filter((secret) => secret.length >= minSecretLength)
     .sort((a, b) => b.length - a.length);
   return (text) => {
     let clean = text;

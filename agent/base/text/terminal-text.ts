@@ -13,20 +13,24 @@ class Sequence {
 }
 
 /** Text for a terminal, with control sequences between its pieces. */
-export type Text = string | Sequence | readonly Text[];
+export type TerminalText = string | Sequence | readonly TerminalText[];
 
 const tones = { good: "32", warn: "33", bad: "31", dim: "2", boldGood: "1;32", boldWarn: "1;33", boldBad: "1;31" };
 export type Tone = keyof typeof tones;
 
 const plain = new Sequence("colour", "0m");
 
-export const toned = (tone: Tone, text: string): Text => [new Sequence("colour", `${tones[tone]}m`), text, plain];
+export const withTone = (tone: Tone, text: string): TerminalText => [
+  new Sequence("colour", `${tones[tone]}m`),
+  text,
+  plain,
+];
 
 export const cursor = {
   /** Clears the screen and moves the cursor to its upper left corner. */
   clearScreen: [new Sequence("cursor", "H"), new Sequence("cursor", "2J")],
   /** Moves the cursor to the beginning of the line that is `lines` above. */
-  up: (lines: number): Text => [
+  up: (lines: number): TerminalText => [
     ...(lines > 0 ? [new Sequence("cursor", `${lines}A`)] : []),
     new Sequence("cursor", "1G"),
   ],
@@ -35,8 +39,8 @@ export const cursor = {
 } as const;
 
 /** The characters to write. If `isColoured` is false, omits colours; cursor movements are always included. */
-export function terminalText(text: Text, isColoured: boolean): string {
-  if (typeof text === "string") return cleaned(text);
+export function terminalText(text: TerminalText, isColoured: boolean): string {
+  if (typeof text === "string") return cleanText(text);
   if (text instanceof Sequence) return text.kind === "cursor" || isColoured ? text.code : "";
   return text.map((piece) => terminalText(piece, isColoured)).join("");
 }
@@ -45,7 +49,7 @@ export function terminalText(text: Text, isColoured: boolean): string {
  * Replaces each character that could control a terminal or reorder text with a question mark: control characters except
  * line breaks, line and paragraph separators, bidirectional embeddings, overrides and isolates, unpaired surrogates.
  */
-export const cleaned = (text: string): string => text.replace(unsafe, "?");
+export const cleanText = (text: string): string => text.replace(unsafe, "?");
 
 const unsafe = /(?!\n)\p{Cc}|\p{Cs}|[\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu;
 
@@ -53,10 +57,10 @@ const unsafe = /(?!\n)\p{Cc}|\p{Cs}|[\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu;
 export const oneLine = (text: string): string => text.replace(/[\t\n\v\f\r\u0085\u2028\u2029]+/g, " ");
 
 /** Like `oneLine`, for text in several pieces. */
-export const lineOf = (text: Text): Text =>
+export const lineOf = (text: TerminalText): TerminalText =>
   typeof text === "string" ? oneLine(text) : text instanceof Sequence ? text : text.map(lineOf);
 
-/** JSON with the characters that `cleaned` replaces escaped as \uXXXX; programs parse the same value. */
+/** JSON with the characters that `cleanText` replaces escaped as \uXXXX; programs parse the same value. */
 export const jsonText = (value: unknown, indent?: number): string =>
   (JSON.stringify(value, undefined, indent) ?? "null").replace(
     unsafe,

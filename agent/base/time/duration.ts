@@ -2,11 +2,11 @@ import type { Millis } from "../clock.ts";
 
 const units: Readonly<Record<string, Millis>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-const longestText = 64;
+const maxTextLength = 64;
 
 /** Parses "90s", "1h30m" or "250ms" to milliseconds; undefined if the text is not a duration. */
 export function parseDuration(text: string): Millis | undefined {
-  if (text.length > longestText) return undefined;
+  if (text.length > maxTextLength) return undefined;
   const part = /(\d+(?:\.\d+)?)(ms|s|m|h|d)/y;
   let total = 0;
   do {

@@ -39,14 +39,15 @@ export const lastingEnd = (ttl: Millis, { now, bootId, isSynced }: Moment): Last
  * counts from the boot, so the end may be later than requested by the time that the board was off
  * (docs/interfaces.md#clocks).
  */
-export function left(end: LastingEnd, { now, bootId, isSynced }: Moment): Millis {
+export function remainingTime(end: LastingEnd, { now, bootId, isSynced }: Moment): Millis {
   if (bootId === end.bootId) return end.left - (now.mono - end.mono);
   if (isSynced && end.isTrusted) return Math.min(end.left, end.until - now.wall);
   return end.left - now.mono;
 }
 
 /** The same end with the currently remaining time. Storing it from time to time limits the delay that a reboot adds. */
-export const checkpoint = (end: LastingEnd, moment: Moment): LastingEnd => lastingEnd(left(end, moment), moment);
+export const checkpoint = (end: LastingEnd, moment: Moment): LastingEnd =>
+  lastingEnd(remainingTime(end, moment), moment);
 
 export const lastingEndText = (end: LastingEnd): string => JSON.stringify(end);
 

@@ -4,7 +4,7 @@ import { ConfigError } from "../../base/errors.ts";
 import { isRecord, memberOf } from "../../base/json.ts";
 import {
   described,
-  dotted,
+  dottedPath,
   list,
   mapped,
   object,
@@ -178,7 +178,7 @@ export function profileFrom(written: unknown, file: string): Profile | string {
   const found = read(profileFile, written);
   if ("problem" in found) {
     const { path } = found.problem;
-    return path.length === 0 ? "must be a JSON object" : `${dotted(path)} ${predicateOf(found.problem)}`;
+    return path.length === 0 ? "must be a JSON object" : `${dottedPath(path)} ${predicateOf(found.problem)}`;
   }
   const { id, title, match, runtime, settings } = found.value;
   const { compatible = [], ramMiB = anyRam } = match;

@@ -20,7 +20,7 @@ export interface BoardFiles {
  * Maximum length of a file, in characters. An attribute in /sys is at most one page long, the mount table a few hundred
  * pages; longer files are ignored.
  */
-const longest = 4 * 2 ** 20;
+const maxFileBytes = 4 * 2 ** 20;
 
 /** All methods are synchronous, because the kernel answers from memory. None of them throws. */
 export function boardFiles(root = "/"): BoardFiles {
@@ -29,7 +29,7 @@ export function boardFiles(root = "/"): BoardFiles {
     read: (file) =>
       attempt(() => {
         const text = readFileSync(at(file), "utf8");
-        return text.length > longest ? undefined : text;
+        return text.length > maxFileBytes ? undefined : text;
       }),
     names: (folder) => attempt(() => readdirSync(at(folder)).sort()) ?? [],
     real: (path) =>

@@ -45,7 +45,7 @@ function throttledBits(files: BoardFiles): number | undefined {
   return undefined;
 }
 
-const mostRails = 16;
+const maxRails = 16;
 
 /** The power of each rail that a Jetson's power monitors (ina3221) measure. */
 export function railReadings(files: BoardFiles): readonly RailReading[] {
@@ -55,7 +55,7 @@ export function railReadings(files: BoardFiles): readonly RailReading[] {
     for (const channel of [1, 2, 3]) {
       const millivolts = numberIn(files, `${folder}/in${channel}_input`);
       const milliamperes = numberIn(files, `${folder}/curr${channel}_input`);
-      if (millivolts === undefined || milliamperes === undefined || rails.length >= mostRails) continue;
+      if (millivolts === undefined || milliamperes === undefined || rails.length >= maxRails) continue;
       const label = wordIn(files, `${folder}/in${channel}_label`) ?? `channel ${channel}`;
       rails.push({ label, milliwatts: Math.round((millivolts * milliamperes) / 1000) });
     }

@@ -36,11 +36,11 @@ function zoneIn(files: BoardFiles, folder: string): TemperatureReading | undefin
   return { zone, celsius, slowsAt: lowest("passive", "hot"), stopsAt: lowest("critical") };
 }
 
-const mostTrips = 16;
+const maxTrips = 16;
 
 function tripPoints(files: BoardFiles, folder: string): readonly { readonly kind: string; readonly celsius: number }[] {
   const trips: { readonly kind: string; readonly celsius: number }[] = [];
-  for (let index = 0; index < mostTrips; index++) {
+  for (let index = 0; index < maxTrips; index++) {
     const kind = wordIn(files, `${folder}/trip_point_${index}_type`);
     if (kind === undefined) break;
     const celsius = degrees(files, `${folder}/trip_point_${index}_temp`);

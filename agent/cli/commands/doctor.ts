@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { ConfigError } from "../../base/errors.ts";
 import { exit } from "../../base/exit-codes.ts";
 import type { Args, Io } from "../../base/io.ts";
-import { silent } from "../../base/logger.ts";
+import { noopLogger } from "../../base/logger.ts";
 import { nearest } from "../../base/text/nearest.ts";
 import { boardFiles } from "../../board/sensors/board-files.ts";
 import { defaultFile, etc } from "../../config/load.ts";
@@ -56,7 +56,7 @@ function print({ stdout }: Io, { flags }: Args, findings: readonly Finding[]): v
 
 /** Everything that the checks examine: the configuration, the status file, and access to this machine and the API. */
 export function patientOf(io: Io, file: string | undefined): { readonly patient: Patient; close(): void } {
-  const ambient = { clock: io.clock, random: io.random, log: silent };
+  const ambient = { clock: io.clock, random: io.random, log: noopLogger };
   const places = { env: io.env, etc };
   const configuration = configurationOf(io, file);
   const config = "loaded" in configuration ? configuration.loaded.config : undefined;

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { ConfigError, hintOf, sentenceOf } from "../../base/errors.ts";
 import { exit } from "../../base/exit-codes.ts";
 import type { Args, Io } from "../../base/io.ts";
-import { silent } from "../../base/logger.ts";
+import { noopLogger } from "../../base/logger.ts";
 import { readCredentialFile } from "../../client/credentials/credential-file.ts";
 import { CredentialsError } from "../../client/credentials/credentials-error.ts";
 import { KubeconfigCredentials } from "../../client/credentials/kubeconfig-credentials.ts";
@@ -24,7 +24,7 @@ import { flatKubeconfig, tokenKubeconfig } from "../../enroll/flat-kubeconfig.ts
 import { checkWritable, rootProblem } from "../../enroll/root-folder.ts";
 import { proxiesOf } from "../../process/api-access.ts";
 import { configOf } from "../../process/load-config.ts";
-import { canAsk, promptOf } from "./prompt.ts";
+import { canPrompt, promptOf } from "./prompt.ts";
 
 /** `siteward enroll`: installs this board's credentials. Checks everything before writing anything. */
 export async function run(io: Io, args: Args): Promise<number> {
@@ -124,7 +124,7 @@ async function inputs(io: Io, { values }: Args): Promise<Inputs | undefined> {
   const option = (name: string): string | undefined => values.get(name);
   const file = option("kubeconfig");
   const url = option("server");
-  if (file === undefined && url === undefined) return canAsk(io.stdout) ? await prompted(io) : undefined;
+  if (file === undefined && url === undefined) return canPrompt(io.stdout) ? await prompted(io) : undefined;
   const tokenFile = option("token-file");
   const token = tokenFile === undefined ? undefined : (await readCredentialFile(tokenFile, "token file")).trim();
   if (url !== undefined && token === undefined) return undefined;
@@ -242,7 +242,7 @@ async function contactServer(io: Io, kubeconfig: string): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), "siteward-enroll-"));
   const file = join(folder, "kubeconfig");
   writeFileSync(file, kubeconfig, { mode: 0o600 });
-  const ambient = { clock: io.clock, random: io.random, log: silent };
+  const ambient = { clock: io.clock, random: io.random, log: noopLogger };
   const probe = new ApiProbe(ambient, {
     credentials: new KubeconfigCredentials(ambient, { file, context: undefined, environment: io.env }),
     proxies: proxiesOf(io, undefined),

@@ -3,7 +3,7 @@ import { mkdirSync } from "node:fs";
 import { isIP } from "node:net";
 import { exit } from "../../base/exit-codes.ts";
 import type { Io, Run } from "../../base/io.ts";
-import { silent } from "../../base/logger.ts";
+import { noopLogger } from "../../base/logger.ts";
 import { localNetworks } from "../../board/local-networks.ts";
 import { readFact } from "../../board/read-fact.ts";
 import { askedCredentials } from "../../process/api-access.ts";
@@ -49,7 +49,7 @@ interface Peer {
 /** The hosts that the agent connects to. Throws if the API server's address is unknown. */
 async function peersOf(io: Io, file: string | undefined): Promise<readonly Peer[]> {
   const { config } = configOf(io, file);
-  const ambient = { clock: io.clock, random: io.random, log: silent };
+  const ambient = { clock: io.clock, random: io.random, log: noopLogger };
   // Mirrors the service, which uses neither the user's KUBECONFIG nor their home folder.
   const asService = { env: { ...io.env, KUBECONFIG: undefined, HOME: config.state.folder } };
   const { server, proxy } = await askedCredentials(asService, config, ambient).access();

@@ -1,6 +1,6 @@
 import type { HasDisposition } from "../../base/errors.ts";
 import type { Output } from "../../base/io.ts";
-import { cleaned } from "../../base/text/terminal-text.ts";
+import { cleanText } from "../../base/text/terminal-text.ts";
 
 /** Asks questions at a terminal. Methods reject with `Declined` on Ctrl-C or Ctrl-D. */
 export interface Prompt {
@@ -21,7 +21,7 @@ export class Declined extends Error implements HasDisposition {
 }
 
 /** Whether prompting is possible: input and output are a terminal. */
-export const canAsk = (stdout: Output): boolean => stdout.isTTY && process.stdin.isTTY === true;
+export const canPrompt = (stdout: Output): boolean => stdout.isTTY && process.stdin.isTTY === true;
 
 export async function promptOf(stdout: Output, signal: AbortSignal): Promise<Prompt> {
   const [{ createInterface }, { Writable }] = await Promise.all([
@@ -40,7 +40,7 @@ export async function promptOf(stdout: Output, signal: AbortSignal): Promise<Pro
   lines.once("close", () => gone.abort());
   const answer = async (question: string): Promise<string> => {
     try {
-      return (await lines.question(cleaned(question), { signal: AbortSignal.any([signal, gone.signal]) })).trim();
+      return (await lines.question(cleanText(question), { signal: AbortSignal.any([signal, gone.signal]) })).trim();
     } catch {
       stdout.line("");
       throw new Declined();

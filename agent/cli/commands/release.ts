@@ -1,6 +1,6 @@
 import { exit } from "../../base/exit-codes.ts";
 import type { Args, Io } from "../../base/io.ts";
-import { silent } from "../../base/logger.ts";
+import { noopLogger } from "../../base/logger.ts";
 import { identityOf } from "../../board/identity.ts";
 import { KubeClient } from "../../client/kube-client.ts";
 import { RequestLimiter } from "../../client/request-limiter.ts";
@@ -10,14 +10,14 @@ import { askedCredentials, transportOf } from "../../process/api-access.ts";
 import { configOf } from "../../process/load-config.ts";
 import { version } from "../../process/version.ts";
 import { SiteRelease } from "../../release/site-release.ts";
-import { canAsk, promptOf } from "./prompt.ts";
+import { canPrompt, promptOf } from "./prompt.ts";
 
 /**
  * `siteward release`: removes everything that siteward wrote to a site's Nodes, so that another program can judge them.
  */
 export async function run(io: Io, { flags, values }: Args): Promise<number> {
   const { config } = configOf(io, values.get("config"));
-  const ambient = { clock: io.clock, random: io.random, log: silent };
+  const ambient = { clock: io.clock, random: io.random, log: noopLogger };
   const credentials = askedCredentials(io, config, ambient);
   // Throws if credentials are missing, before the user is asked for confirmation.
   await credentials.access();
@@ -55,7 +55,7 @@ export async function run(io: Io, { flags, values }: Args): Promise<number> {
 }
 
 async function isConfirmed(io: Io, site: string): Promise<boolean> {
-  if (!canAsk(io.stdout)) {
+  if (!canPrompt(io.stdout)) {
     io.stderr.line("siteward: release: confirm with --yes, or use --dry-run to see what would be done");
     return false;
   }

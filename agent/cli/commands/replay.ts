@@ -1,12 +1,12 @@
 import { exit } from "../../base/exit-codes.ts";
 import type { Run } from "../../base/io.ts";
 import { recordIn } from "../../base/json.ts";
-import { dotted, predicateOf, SchemaProblems } from "../../base/schema.ts";
+import { dottedPath, predicateOf, SchemaProblems } from "../../base/schema.ts";
 import { readText } from "../../config/read-text.ts";
-import { type RecordedCase, recordedCase, replayed } from "../../judgement/recorded-case.ts";
+import { type RecordedCase, recordedCase, replayCase } from "../../judgement/recorded-case.ts";
 
 /** Maximum number of problems of a file that are printed. */
-const mostProblems = 10;
+const maxProblems = 10;
 
 /** `siteward replay FILE`: re-evaluates a recorded decision, and compares the result with the recorded one. */
 export const run: Run = async (io, { words }) => {
@@ -16,7 +16,7 @@ export const run: Run = async (io, { words }) => {
     for (const problem of found.problems) io.stderr.line(`siteward: replay: ${file}: ${problem}`);
     return exit.usage;
   }
-  const { decision, differences } = replayed(found);
+  const { decision, differences } = replayCase(found);
   io.stdout.json(decision, 2);
   if (differences.length === 0) return exit.ok;
   io.stderr.line(`siteward: replay: ${file}: the decision differs from the expected one`);
@@ -33,7 +33,7 @@ function caseIn(file: string): RecordedCase | { readonly problems: readonly stri
   if ("problem" in source) return { problems: [source.problem] };
   const value = recordIn(source.text);
   if (value === undefined) return { problems: ["is not a JSON object, as siteward why --export writes it"] };
-  const problems = new SchemaProblems(mostProblems);
+  const problems = new SchemaProblems(maxProblems);
   const found = recordedCase.read(value, problems);
-  return found ?? { problems: problems.found.map((problem) => `${dotted(problem.path)} ${predicateOf(problem)}`) };
+  return found ?? { problems: problems.found.map((problem) => `${dottedPath(problem.path)} ${predicateOf(problem)}`) };
 }

@@ -5,13 +5,13 @@ import { CredentialsError } from "./credentials-error.ts";
  * Maximum size of a file, in bytes. A kubeconfig with hundreds of contexts is smaller; a larger file could exhaust the
  * heap.
  */
-const largest = 1024 * 1024;
+const maxFileBytes = 1024 * 1024;
 
 /** Reads a small text file; throws CredentialsError. `what` names its role in messages: "kubeconfig", "token file". */
 export async function readCredentialFile(file: string, what: string): Promise<string> {
   try {
     const text = beginningOf(file);
-    if (text.length <= largest) return text.toString("utf8");
+    if (text.length <= maxFileBytes) return text.toString("utf8");
   } catch (error) {
     const code = error instanceof Error && "code" in error ? error.code : undefined;
     switch (code) {
@@ -33,18 +33,18 @@ export async function readCredentialFile(file: string, what: string): Promise<st
         });
     }
   }
-  throw new CredentialsError(`${what} ${file} is larger than ${largest} bytes`, "Check its content.");
+  throw new CredentialsError(`${what} ${file} is larger than ${maxFileBytes} bytes`, "Check its content.");
 }
 
 /**
- * The content of the file, or slightly more than its first `largest` bytes, because devices and pipes have no size that
- * could be checked first. Synchronous, because the asynchronous API would start the thread pool.
+ * The content of the file, or slightly more than its first `maxFileBytes` bytes, because devices and pipes have no
+ * size that could be checked first. Synchronous, because the asynchronous API would start the thread pool.
  */
 function beginningOf(file: string): Buffer {
   const descriptor = openSync(file, "r");
   try {
     const parts: Buffer[] = [];
-    for (let length = 0; length <= largest; ) {
+    for (let length = 0; length <= maxFileBytes; ) {
       const part = Buffer.alloc(16 * 1024);
       const count = readSync(descriptor, part);
       if (count === 0) break;

@@ -28,10 +28,10 @@ interface ExecSpec {
 
 const versions: readonly string[] = ["client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1"];
 const patience: Millis = 60_000;
-const longestOutput = 1024 * 1024;
+const maxOutputLength = 1024 * 1024;
 /** Maximum length, in characters, of the plugin's error output that is kept, and of its first line that is shown. */
-const longestErrors = 4096;
-const longestMessage = 300;
+const maxErrorsLength = 4096;
+const maxMessageLength = 300;
 /**
  * A credential that has expired by this board's clock is used for this long, so that a wrong clock does not cause a
  * storm of plugin runs.
@@ -175,10 +175,10 @@ export class ExecPlugin {
       const timer = this.#clock.after(patience, () => stop(this.#error(`did not end within ${patience / 1000}s`)));
       child.stdout.setEncoding("utf8").on("data", (text: string) => {
         output += text;
-        if (output.length > longestOutput) stop(this.#error("returned more than 1 MiB"));
+        if (output.length > maxOutputLength) stop(this.#error("returned more than 1 MiB"));
       });
       child.stderr.setEncoding("utf8").on("data", (text: string) => {
-        if (errors.length < longestErrors) errors += text;
+        if (errors.length < maxErrorsLength) errors += text;
       });
       child.on("error", (error) => {
         const missing = "code" in error && error.code === "ENOENT";
@@ -190,7 +190,7 @@ export class ExecPlugin {
       });
       child.on("close", (code, killedBy) => {
         timer.cancel();
-        const message = withoutSecrets(firstLine(errors.slice(0, longestErrors))).slice(0, longestMessage);
+        const message = withoutSecrets(firstLine(errors.slice(0, maxErrorsLength))).slice(0, maxMessageLength);
         if (code === 0) settle(output);
         else fail(this.#error(`ended with ${killedBy ?? `status ${code}`}${message ? ` (${message})` : ""}`));
       });

@@ -1,35 +1,35 @@
 import { type ParseJson, parserOf } from "../../api/exact-integers.ts";
 import type { KubeObject } from "../../api/meta.ts";
 import type { Resource } from "../../api/resources.ts";
-import { isMade } from "../../api/shape-rules.ts";
+import { isControllerCreated } from "../../api/shape-rules.ts";
 import { backslash } from "../../base/json-signs.ts";
-import { type MemberFilter, reduced } from "./reduce.ts";
+import { keepMembers, type MemberFilter } from "./reduce.ts";
 
 /**
  * Maximum number of object members in one JSON text. Parsing this many blocks a small board's event loop for 20 ms. An
  * EndpointSlice of 1 000 endpoints has 12 000.
  */
-export const mostMembers = 30_000;
-/** Maximum number of strings in arrays; so many take about as long to parse as `mostMembers`. */
-export const mostTexts = 2 * mostMembers;
+export const maxMembers = 30_000;
+/** Maximum number of strings in arrays; so many take about as long to parse as `maxMembers`. */
+export const maxTexts = 2 * maxMembers;
 /**
  * Maximum number of commas, and so of values of any kind. Harmless commas inside strings are counted too, and an
  * annotation may be 256 KiB long.
  */
-const mostValues = 400_000;
+const maxValues = 400_000;
 
 /**
- * The scale of `crowdIn` for objects of a kind. Objects that controllers create (pods, revisions, slices) have the
- * fields of the owner's template and more: endpoints, defaults, copies of labels. They must be readable whenever the
- * owner is.
+ * The scale of `exceededLimit` for objects of a kind. Objects that controllers create (pods, revisions, slices) have
+ * the fields of the owner's template and more: endpoints, defaults, copies of labels. They must be readable whenever
+ * the owner is.
  */
-export const crowdScaleOf = (resource: Resource<KubeObject>): number => (isMade(resource) ? 1.5 : 1);
+export const crowdScaleOf = (resource: Resource<KubeObject>): number => (isControllerCreated(resource) ? 1.5 : 1);
 
 /** How the JSON of a kind is read. */
 export interface ReadingForm {
   /** The fields that a reader may need. Only these are read if the object is too crowded. */
   readonly kept: MemberFilter;
-  /** See `crowdIn`. */
+  /** See `exceededLimit`. */
   readonly scale: number;
   readonly parse: ParseJson;
 }
@@ -43,15 +43,15 @@ export const readingForm = (
  * The text to parse: the whole text or, if it exceeds a limit, only its kept fields. Returns the limit if these still
  * exceed one.
  */
-export function uncrowded(
+export function reduceIfCrowded(
   text: string,
   { kept, scale }: Pick<ReadingForm, "kept" | "scale">,
 ): { readonly text: string } | { readonly crowd: string } {
-  const crowd = crowdIn(text, scale);
+  const crowd = exceededLimit(text, scale);
   if (crowd === undefined) return { text };
-  const part = reduced(text, kept);
+  const part = keepMembers(text, kept);
   if (part === undefined) return { crowd };
-  const left = crowdIn(part, scale);
+  const left = exceededLimit(part, scale);
   return left === undefined ? { text: part } : { crowd: left };
 }
 
@@ -60,8 +60,8 @@ export function uncrowded(
  * 30000 members"), or undefined if the text may be parsed. An empty object in an array counts as a member, because it
  * takes just as much memory. `scale` multiplies the limits.
  */
-export function crowdIn(text: string, scale = 1): string | undefined {
-  const [members, texts, values] = [scale * mostMembers, scale * mostTexts, scale * mostValues];
+export function exceededLimit(text: string, scale = 1): string | undefined {
+  const [members, texts, values] = [scale * maxMembers, scale * maxTexts, scale * maxValues];
   // The shortest counted item is an empty object with its comma, so a short text cannot exceed the limit.
   if (text.length < members * emptyLength) return undefined;
   // A quote after a backslash belongs to a string that itself contains JSON.

@@ -7,9 +7,9 @@ import { Scratch } from "./scratch.ts";
  */
 const headLength = 16;
 /** Maximum length of an item, in bytes. Longer ones are left to the byte-wise reader. */
-const longestItem = 131_072;
+const maxItemLength = 131_072;
 /** After this many wrong guesses, no more runs begin, because the list's items differ too much. */
-const mostMisses = 100;
+const maxMisses = 100;
 
 const nothing = Buffer.alloc(0);
 
@@ -33,7 +33,7 @@ export class ItemRun {
 
   /** Begins a run after the comma that follows an item with this text, unless guesses have failed too often. */
   begin(item: string): void {
-    if (this.#misses < mostMisses && item.startsWith("{")) this.#border = Buffer.from(`},${item.slice(0, headLength)}`);
+    if (this.#misses < maxMisses && item.startsWith("{")) this.#border = Buffer.from(`},${item.slice(0, headLength)}`);
   }
 
   /** Passes each item that this piece completes to `each`. If the run ends, returns the bytes that it did not use. */
@@ -43,12 +43,12 @@ export class ItemRun {
     let from = 0;
     scratch.append(piece);
     for (let at = scratch.indexOf(this.#border, searched); at >= 0; at = scratch.indexOf(this.#border, searched)) {
-      const value = at - from < longestItem ? jsonIn(scratch.text(from, at + 1), parse) : undefined;
+      const value = at - from < maxItemLength ? jsonIn(scratch.text(from, at + 1), parse) : undefined;
       if (value === undefined) return this.#missed(from);
       each(value);
       from = searched = at + 2;
     }
-    if (scratch.length - from > longestItem) return this.#missed(from);
+    if (scratch.length - from > maxItemLength) return this.#missed(from);
     if (from > 0) scratch.drop(from);
     return nothing;
   }

@@ -1,9 +1,9 @@
 import { backslash, closeList, closeObject, colon, comma, openList, openObject, quote } from "../../base/json-signs.ts";
-import { type ReadingForm, uncrowded } from "./crowded.ts";
+import { type ReadingForm, reduceIfCrowded } from "./crowded.ts";
 import { ItemRun, jsonIn } from "./item-run.ts";
-import { type ListForm, type ListIntake, largestObject } from "./list-intake.ts";
+import { type ListForm, type ListIntake, maxObjectLength } from "./list-intake.ts";
 import { identityKept } from "./members.ts";
-import { reduced, reducedHead } from "./reduce.ts";
+import { keepMembers, reducedHead } from "./reduce.ts";
 import { Scratch } from "./scratch.ts";
 
 const nothing = new Uint8Array();
@@ -137,7 +137,7 @@ export class JsonList implements ListForm {
   }
 
   #gather(bytes: Uint8Array): void {
-    if (this.#scratch.length + bytes.length > largestObject) this.#overlong = true;
+    if (this.#scratch.length + bytes.length > maxObjectLength) this.#overlong = true;
     if (!this.#overlong) this.#scratch.append(bytes);
   }
 
@@ -168,9 +168,9 @@ export class JsonList implements ListForm {
       this.#intake.rejectTooLarge(jsonIn(reducedHead(this.#head, identityKept) ?? ""));
       return;
     }
-    const read = uncrowded(text, this.#form);
+    const read = reduceIfCrowded(text, this.#form);
     if ("crowd" in read) {
-      this.#intake.reject(`of ${read.crowd}`, jsonIn(reduced(text, identityKept) ?? ""));
+      this.#intake.reject(`of ${read.crowd}`, jsonIn(keepMembers(text, identityKept) ?? ""));
       return;
     }
     const value = jsonIn(read.text, this.#form.parse);

@@ -41,7 +41,7 @@ export interface Unusable<T> {
 }
 
 /** Maximum size of an object, in bytes. Larger ones are rejected; etcd's own limit is 1.5 MiB by default. */
-export const largestObject = 8 * 1024 * 1024;
+export const maxObjectLength = 8 * 1024 * 1024;
 const reasonsKept = 10;
 
 /** Validates the items of a list, passes on the valid ones, and counts both kinds. */
@@ -75,7 +75,7 @@ export class ListTally<T extends KubeObject> implements ListIntake {
   }
 
   rejectTooLarge(identity?: unknown): void {
-    this.reject(`of more than ${largestObject} bytes`, identity);
+    this.reject(`of more than ${maxObjectLength} bytes`, identity);
   }
 
   takeMetadata(metadata: unknown): void {

@@ -1,4 +1,4 @@
-import { type ListForm, type ListIntake, largestObject } from "./list-intake.ts";
+import { type ListForm, type ListIntake, maxObjectLength } from "./list-intake.ts";
 import { identityMessage } from "./members.ts";
 import { integer, magic, message, ProtobufError, type ProtobufMessage, read, text, widthOf } from "./protobuf.ts";
 import { Scratch } from "./scratch.ts";
@@ -13,7 +13,7 @@ const listMetadata = 1;
 const item = 2;
 
 /** Maximum combined size, in bytes, of a field's tag and its length; a larger one is an error. */
-const longestHead = 16;
+const maxHeadLength = 16;
 
 /**
  * Parses a list in Kubernetes' protobuf form while it arrives. An envelope contains the list, which contains its
@@ -90,7 +90,7 @@ export class ProtobufList implements ListForm {
       this.#within(this.#left - (end - at), at);
       return this.#skip(bytes, end);
     }
-    if (length > largestObject) {
+    if (length > maxObjectLength) {
       this.#intake.rejectTooLarge();
       this.#within(this.#left - (end - at), at);
       return this.#skip(bytes, end);
@@ -144,7 +144,7 @@ interface Head {
 
 /** The number of the field at `at`, and where its value lies; undefined if more bytes are needed. */
 function headAt(bytes: Buffer, at: number): Head | undefined {
-  const end = Math.min(bytes.length, at + longestHead);
+  const end = Math.min(bytes.length, at + maxHeadLength);
   try {
     const tag = integer(bytes, at, end);
     const begin = at + widthOf(bytes, at);
@@ -154,7 +154,7 @@ function headAt(bytes: Buffer, at: number): Head | undefined {
     if ((tag & 7) !== 2 || length < 0) throw new ProtobufError("a field has a form that Kubernetes does not use");
     return { ...head, length };
   } catch (error) {
-    if (end < at + longestHead && error instanceof ProtobufError) return undefined;
+    if (end < at + maxHeadLength && error instanceof ProtobufError) return undefined;
     throw error;
   }
 }

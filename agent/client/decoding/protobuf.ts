@@ -1,5 +1,5 @@
 import { isFields, type ParsedFields } from "../../api/shape-rules.ts";
-import { mostMembers, mostTexts } from "./crowded.ts";
+import { maxMembers, maxTexts } from "./crowded.ts";
 
 /** The bytes are not a protobuf message, or use an encoding that Kubernetes never uses. */
 export class ProtobufError extends Error {
@@ -48,7 +48,7 @@ const quantity = message({ 1: text("string") });
  * object thirty times its size. `scale` multiplies the limits.
  */
 export const read = (bytes: Buffer, from: number, end: number, fields: ProtobufMessage, scale = 1): ParsedFields =>
-  readWithin({ messages: scale * mostMembers, texts: scale * mostTexts, scale }, bytes, from, end, fields);
+  readWithin({ messages: scale * maxMembers, texts: scale * maxTexts, scale }, bytes, from, end, fields);
 
 /** How many more messages, and strings in lists, may be read. */
 interface Allowance {
@@ -65,7 +65,7 @@ function readWithin(
   end: number,
   fields: ProtobufMessage,
 ): ParsedFields {
-  if (allowance.messages-- === 0) throw new ProtobufError(`more than ${allowance.scale * mostMembers} messages`);
+  if (allowance.messages-- === 0) throw new ProtobufError(`more than ${allowance.scale * maxMembers} messages`);
   const found: ParsedFields = {};
   let at = from;
   while (at < end) {
@@ -142,7 +142,7 @@ function putBytes(
   const value = valueAt(allowance, type, bytes, from, end);
   if (form === "list") {
     if (type === "text" && allowance.texts-- === 0)
-      throw new ProtobufError(`more than ${allowance.scale * mostTexts} strings in lists`);
+      throw new ProtobufError(`more than ${allowance.scale * maxTexts} strings in lists`);
     const values = found[name];
     if (Array.isArray(values)) values.push(value);
     else found[name] = [value];

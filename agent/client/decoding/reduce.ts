@@ -12,16 +12,17 @@ const { backslash, closeList, closeObject, colon, comma, openList, openObject, q
 export type MemberFilter = (member: string) => boolean | MemberFilter;
 
 /** Maximum number of kept stretches of text, to limit memory. */
-const mostPieces = 100_000;
+const maxPieces = 100_000;
 
 /**
  * The JSON text of an object without the members that are not kept, in linear time and without parsing it; undefined if
  * the text is malformed or has too many stretches. The dropped members are not checked.
  */
-export const reduced = (text: string, kept: MemberFilter): string | undefined => new Reducer(text).all(kept);
+export const keepMembers = (text: string, kept: MemberFilter): string | undefined => new Reducer(text).all(kept);
 
 /**
- * Like `reduced`, for a text that may be cut off anywhere: keeps its complete members, and adds the missing brackets.
+ * Like `keepMembers`, for a text that may be cut off anywhere: keeps its complete members, and adds the missing
+ * brackets.
  */
 export const reducedHead = (text: string, kept: MemberFilter): string | undefined => new Reducer(text).beginning(kept);
 
@@ -38,13 +39,13 @@ class Reducer {
   }
 
   all(kept: MemberFilter): string | undefined {
-    if (!this.#value(kept) || this.#pieces.length > mostPieces) return undefined;
+    if (!this.#value(kept) || this.#pieces.length > maxPieces) return undefined;
     return this.#pieces.join("") + this.#text.slice(this.#from);
   }
 
   beginning(kept: MemberFilter): string | undefined {
     if (this.#value(kept)) this.#pieces.push(this.#text.slice(this.#from, this.#at));
-    return this.#pieces.length > mostPieces ? undefined : this.#pieces.join("");
+    return this.#pieces.length > maxPieces ? undefined : this.#pieces.join("");
   }
 
   // Each of the following methods moves past a value, and returns whether the value is complete.
@@ -59,7 +60,7 @@ class Reducer {
     let end = ++this.#at;
     let hasKept = false;
     let hasDropped = false;
-    for (let sign = this.#sign(); this.#pieces.length <= mostPieces; sign = this.#sign()) {
+    for (let sign = this.#sign(); this.#pieces.length <= maxPieces; sign = this.#sign()) {
       if (sign === closeObject) {
         if (hasDropped) this.#cut(end, this.#at);
         this.#at++;
@@ -91,7 +92,7 @@ class Reducer {
 
   #list(kept: MemberFilter): boolean {
     let end = ++this.#at;
-    for (let sign = this.#sign(); this.#pieces.length <= mostPieces; sign = this.#sign()) {
+    for (let sign = this.#sign(); this.#pieces.length <= maxPieces; sign = this.#sign()) {
       if (sign === closeList) {
         this.#at++;
         return true;

@@ -3,7 +3,7 @@ import { type Clock, type Instant, isAfter, shifted } from "../../base/clock.ts"
 import { NoFurtherConnection, type TransportError } from "./transport-error.ts";
 
 /** The pauses after unsuccessful dials, in ms. A TLS handshake costs 3 to 6 KB on a metered link. */
-const pauses: BackoffLimits = { first: 5000, most: 60_000 };
+const pauses: BackoffLimits = { first: 5000, max: 60_000 };
 
 /** The pauses between unsuccessful dials while another connection is open. */
 export class DialPace {

@@ -94,7 +94,7 @@ export class HttpTransport {
   async #exchange(request: HttpRequest, limit: AbortSignal): Promise<HttpResponse> {
     let [wire, authorization] = await this.#authorized(request, limit);
     // Watches that waited at the same time may have taken the room. No await is allowed between this and `send`.
-    while (wire.usable && !wire.hasRoom(request)) [wire, authorization] = await this.#authorized(request, limit);
+    while (wire.usable && !wire.hasCapacityFor(request)) [wire, authorization] = await this.#authorized(request, limit);
     const headers = authorization === undefined ? request.headers : { ...request.headers, authorization };
     const response = await wire.send(request, headers, limit);
     if (!isWatch(request)) this.#escapes.worked();
@@ -131,7 +131,7 @@ export class HttpTransport {
 
   /** Stays with one wire as long as it works and has room, then switches to another or opens one. */
   #wireFor(request: HttpRequest): Promise<Wire> {
-    const withRoom = this.#usable.filter((wire) => wire.hasRoom(request));
+    const withRoom = this.#usable.filter((wire) => wire.hasCapacityFor(request));
     const answering = withRoom.filter(({ isMute }) => !isMute);
     const refusal = this.#refusal;
     // During the pause after an unsuccessful dial, a mute wire is used, because the server may have begun to respond.

@@ -54,7 +54,7 @@ export class Http1Wire implements Wire {
   }
 
   /** Always true, because each exchange has its own connection. */
-  hasRoom(): boolean {
+  hasCapacityFor(): boolean {
     return true;
   }
 

@@ -95,7 +95,7 @@ export class Http2Wire implements Wire {
     return this.#session.destroyed;
   }
 
-  hasRoom(request: HttpRequest): boolean {
+  hasCapacityFor(request: HttpRequest): boolean {
     const limit = Math.max(1, this.#limit);
     return this.#watches < (isWatch(request) ? Math.max(1, Math.floor(limit * watchShare)) : limit);
   }

@@ -21,7 +21,7 @@ export interface Wire {
    * False if the request would have to wait until a watch ends, or if it is a watch and would leave other requests no
    * room.
    */
-  hasRoom(request: HttpRequest): boolean;
+  hasCapacityFor(request: HttpRequest): boolean;
   /** Sends one request. `limit` aborts it until the headers arrive; the request's own signal also ends the body. */
   send(request: HttpRequest, headers: Readonly<Record<string, string>>, limit: AbortSignal): Promise<HttpResponse>;
   /** Stops accepting new requests; current ones are completed. */

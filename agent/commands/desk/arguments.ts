@@ -1,4 +1,4 @@
-import { pointerStep } from "../../base/json.ts";
+import { jsonPointerToken } from "../../base/json.ts";
 import { predicateOf, read, type Schema } from "../../base/schema.ts";
 
 export interface ArgumentProblem {
@@ -17,6 +17,6 @@ export function readArguments<T>(
   if ("value" in found) return found;
   const { problem } = found;
   // Names are shortened to a readable length.
-  const field = at + problem.path.map((step) => pointerStep(String(step).slice(0, 64))).join("");
+  const field = at + problem.path.map((step) => jsonPointerToken(String(step).slice(0, 64))).join("");
   return { problem: { field, message: predicateOf(problem) } };
 }

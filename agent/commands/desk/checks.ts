@@ -6,7 +6,7 @@ import type { Definition } from "./definitions/definition.ts";
 import { commands as allCommands, find, namesIn } from "./definitions/registry.ts";
 import type { Envelope } from "./envelope.ts";
 import { isDisabled, type OwnerPolicy } from "./policy.ts";
-import { type Refusal, rejected } from "./refusal.ts";
+import { type Refusal, rejection } from "./refusal.ts";
 import type { CommandRequest, SignedMessage } from "./request.ts";
 import { fingerprintOf, isSignatureOf } from "./signature.ts";
 import { forbids, type Trust, type TrustedKey } from "./trust.ts";
@@ -65,14 +65,14 @@ export function judge(
   const definition = find(envelope.name, scope);
   if (!definition) {
     const known = namesIn(scope).filter((name) => !isDisabled(state.policy, name));
-    return { ...rejected(404, "unknown-command", `there is no such command for a ${scope}`), result: { known } };
+    return { ...rejection(404, "unknown-command", `there is no such command for a ${scope}`), result: { known } };
   }
   const command: Read = {
     request,
     envelope,
     definition,
     args: envelope.args ?? {},
-    signature: signature ?? verified(request, state.trust),
+    signature: signature ?? verifySignature(request, state.trust),
     timeLeft: expirySeconds === undefined ? undefined : expirySeconds * 1000,
   };
   return first(checks, command, state) ?? command;
@@ -122,7 +122,7 @@ export const isWritten = (definition: Definition, { dryRun }: Envelope): boolean
  */
 const isFromFleet = ({ request }: Read): boolean => request.origin === "mqtt";
 
-export function verified({ topic, payload, signature }: SignedMessage, trust: Trust): Verified {
+export function verifySignature({ topic, payload, signature }: SignedMessage, trust: Trust): Verified {
   if (!signature) return { is: "missing" };
   const key = trust.keys.get(signature.kid);
   if (!key) return { is: "unknown-key" };
@@ -132,7 +132,7 @@ export function verified({ topic, payload, signature }: SignedMessage, trust: Tr
 const badArgs: Check = ({ definition, args, request }) => {
   const read = readArguments(definition.args, args, "/args");
   const found = "problem" in read ? read.problem : definition.problem(read.value, request.scope);
-  return found && { ...rejected(422, "bad-args", found.message), field: found.field };
+  return found && { ...rejection(422, "bad-args", found.message), field: found.field };
 };
 
 const needsSignature = (command: Read, { trust }: DeskState): boolean =>
@@ -141,7 +141,7 @@ const needsSignature = (command: Read, { trust }: DeskState): boolean =>
 const unsigned: Check = (command, state) => {
   const { is } = command.signature;
   if (is === "valid" || !needsSignature(command, state)) return undefined;
-  return rejected(401, `signature-${is}`, signatureFault(is, "command"));
+  return rejection(401, `signature-${is}`, signatureFault(is, "command"));
 };
 
 /** Why the signature of a command, or of a settings document, is not accepted. */
@@ -169,7 +169,7 @@ const forbidden: Check = (command, state) => {
     return forbids(signature.key, definition.name, request.scope, now.wall);
   };
   const found = why();
-  return found === undefined ? undefined : rejected(403, "forbidden", found);
+  return found === undefined ? undefined : rejection(403, "forbidden", found);
 };
 
 const staleCounter: Check = ({ signature, envelope, request }, { counter }) => {
@@ -177,14 +177,14 @@ const staleCounter: Check = ({ signature, envelope, request }, { counter }) => {
   const seen = counter(fingerprintOf(signature.key.key), request.scope);
   return seen === undefined || envelope.ctr > seen
     ? undefined
-    : rejected(409, "stale-counter", `the counter of key ${signature.key.kid} must be above ${seen}`);
+    : rejection(409, "stale-counter", `the counter of key ${signature.key.kid} must be above ${seen}`);
 };
 
 /** Accepted difference between the clocks of the sender and the board. */
 export const skewAllowance: Millis = 60_000;
 
 /** Maximum lifetime of a command. */
-export const longestLife: Millis = 86_400_000;
+export const maxLifetime: Millis = 86_400_000;
 
 const expired: Check = ({ envelope, timeLeft }, { now, isSynced }) => {
   const ends = envelope.exp === undefined ? undefined : Date.parse(envelope.exp);
@@ -193,8 +193,8 @@ const expired: Check = ({ envelope, timeLeft }, { now, isSynced }) => {
     return { state: "expired", code: 408, error: "expired", message: "the command expired before it could start" };
   }
   // The id must be remembered until `exp`, or the command could be replayed.
-  return isSynced && ends !== undefined && ends > now.wall + longestLife + skewAllowance
-    ? { ...rejected(400, "schema", "is more than a day in the future"), field: "/exp" }
+  return isSynced && ends !== undefined && ends > now.wall + maxLifetime + skewAllowance
+    ? { ...rejection(400, "schema", "is more than a day in the future"), field: "/exp" }
     : undefined;
 };
 
@@ -207,7 +207,7 @@ const clockUnknown: Check = (command, { isSynced, now }) => {
     forbids(signature.key, definition.name, request.scope, now.wall) === undefined;
   return isFresh
     ? undefined
-    : rejected(
+    : rejection(
         412,
         "clock-unsynced",
         "the board's clock is not synchronised: send the command signed, with a counter (ctr)",
@@ -219,11 +219,11 @@ const notLeader: Check = ({ request }, { standing, board }) => {
   if (request.scope !== "site" || (isLeader && request.isLate !== true)) return undefined;
   if (isLeader) {
     const why = "the command may be older than this board's term, and a previous leader may have executed it";
-    return { ...rejected(421, "not-leader", why), result: { leader, term } };
+    return { ...rejection(421, "not-leader", why), result: { leader, term } };
   }
   // After its term ends, this board no longer leads, but the Lease names it until another board acquires it.
   const known = leader === board ? undefined : leader;
-  return { ...rejected(421, "not-leader", "this board does not lead the site"), result: { leader: known, term } };
+  return { ...rejection(421, "not-leader", "this board does not lead the site"), result: { leader: known, term } };
 };
 
 const preconditions: Check = ({ envelope }, { standing, configVersion, bootId }) => {
@@ -231,32 +231,32 @@ const preconditions: Check = ({ envelope }, { standing, configVersion, bootId })
   const wrong = Object.entries(envelope.if ?? {}).find(([name, wanted]) => current[name] !== wanted);
   return (
     wrong && {
-      ...rejected(409, "precondition-failed", `${wrong[0]} does not have the value that the command expects`),
+      ...rejection(409, "precondition-failed", `${wrong[0]} does not have the value that the command expects`),
       field: `/if/${wrong[0]}`,
       result: current,
     }
   );
 };
 
-const mostRunning = 32;
+const maxRunning = 32;
 
 const busy: Check = ({ definition, envelope }, { running }) => {
   if (!isMutating(definition)) return undefined;
   const other = running.find(({ group }) => group !== undefined && group === definition.group);
   if (other && envelope.dryRun !== true) {
-    return { ...rejected(409, "busy", `${other.id} is still running`), result: { runningId: other.id } };
+    return { ...rejection(409, "busy", `${other.id} is still running`), result: { runningId: other.id } };
   }
-  return running.length >= mostRunning ? rejected(409, "busy", "too many commands are running") : undefined;
+  return running.length >= maxRunning ? rejection(409, "busy", "too many commands are running") : undefined;
 };
 
 const unwritable: Check = ({ definition, envelope }, { obstacle }) => {
   if (!isWritten(definition, envelope)) return undefined;
   const why = obstacle();
-  return why === undefined ? undefined : rejected(507, "journal-unavailable", why);
+  return why === undefined ? undefined : rejection(507, "journal-unavailable", why);
 };
 
 const stopping: Check = (_, { isStopping }) =>
-  isStopping ? rejected(503, "stopping", "the agent is stopping") : undefined;
+  isStopping ? rejection(503, "stopping", "the agent is stopping") : undefined;
 
 const checks: readonly Check[] = [
   badArgs,
@@ -290,12 +290,12 @@ export function incomplete(
       "ctr",
       "a signed command for a site needs a counter, so that the next leader does not accept it again",
     );
-  return expirySeconds === undefined || expirySeconds * 1000 > longestLife
-    ? rejected(428, "expiry-required", "the message needs an expiry of at most one day")
+  return expirySeconds === undefined || expirySeconds * 1000 > maxLifetime
+    ? rejection(428, "expiry-required", "the message needs an expiry of at most one day")
     : undefined;
 }
 
 const missing = (field: string, why: string): Refusal => ({
-  ...rejected(400, "schema", `is missing: ${why}`),
+  ...rejection(400, "schema", `is missing: ${why}`),
   field: `/${field}`,
 });

@@ -36,7 +36,7 @@ interface Rejected {
   loggedAt: Instant | undefined;
 }
 
-const mostLatest = 5;
+const maxLatest = 5;
 
 /** Each kind of refusal is logged at most once a minute. */
 const logPause: Millis = 60_000;
@@ -68,7 +68,7 @@ export class DeskCounts {
   /** Restores the latest commands from the log of the previous process. */
   begin(rows: readonly CommandRow[]): void {
     const now = this.#ambient.clock.now();
-    this.#latest = rows.slice(0, mostLatest).map(({ id, name, state, author, answer, payload }) => {
+    this.#latest = rows.slice(0, maxLatest).map(({ id, name, state, author, answer, payload }) => {
       const answeredAt = Date.parse(String(recordIn(answer)?.at));
       const stated = recordIn(payload)?.reason;
       const reason = typeof stated === "string" ? stated : undefined;
@@ -80,7 +80,7 @@ export class DeskCounts {
   /** Records a change of an accepted command's state. */
   moved(command: Omit<Latest, "at">): void {
     const others = this.#latest.filter(({ id }) => id !== command.id);
-    this.#latest = [{ ...command, at: this.#ambient.clock.now() }, ...others].slice(0, mostLatest);
+    this.#latest = [{ ...command, at: this.#ambient.clock.now() }, ...others].slice(0, maxLatest);
   }
 
   answered(name: string, outcome: CommandOutcome): void {
@@ -92,7 +92,7 @@ export class DeskCounts {
     if ("error" in outcome) this.#count(outcome.code, outcome.error);
   }
 
-  rejected({ code, error, message }: Refusal, name: string): void {
+  recordRejection({ code, error, message }: Refusal, name: string): void {
     const { clock, log } = this.#ambient;
     const now = clock.now();
     const found = this.#count(code, error);

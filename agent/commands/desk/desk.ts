@@ -24,7 +24,7 @@ import { CommandLimits, type Limited } from "./limits.ts";
 import type { LogLevels } from "./log-levels.ts";
 import type { OwnerPolicy } from "./policy.ts";
 import { RecentAnswers } from "./recent-answers.ts";
-import { correlationTooLong, type Refusal, rejected } from "./refusal.ts";
+import { correlationTooLong, type Refusal, rejection } from "./refusal.ts";
 import type { Answer, CommandRequest, DeskReply } from "./request.ts";
 import { Responses, type Ticket } from "./responses.ts";
 import type { Trust } from "./trust.ts";
@@ -135,7 +135,7 @@ export class CommandDesk implements CommandTaker {
     if (payload.length === 0) return this.#ignored("empty");
     if (retained)
       return this.#refuseEarly(
-        rejected(400, "retained-command", "commands must not be sent as retained messages"),
+        rejection(400, "retained-command", "commands must not be sent as retained messages"),
         early,
       );
     if (request.asksTooMuch) return this.#refuseEarly(correlationTooLong, early);
@@ -193,7 +193,7 @@ export class CommandDesk implements CommandTaker {
       return undefined;
     } catch (error) {
       const why = `its counter (ctr) could not be written to the site's Lease: ${sentenceOf(error)}`;
-      return rejected(503, "not-written", `the command was not accepted: ${why}`);
+      return rejection(503, "not-written", `the command was not accepted: ${why}`);
     }
   }
 
@@ -250,7 +250,7 @@ export class CommandDesk implements CommandTaker {
    * bytes may arrive again with a valid signature.
    */
   #refuse(refusal: Refusal, ticket: Ticket, hash?: string): DeskReply {
-    this.counts.rejected(refusal, ticket.name);
+    this.counts.recordRejection(refusal, ticket.name);
     const answer = this.#responses.to(refusal, ticket);
     if (hash !== undefined && refusal.code !== 401)
       this.#recent.keepRefusal({ hash, answer: answer.body, deadline: ticket.deadline });
@@ -289,7 +289,7 @@ export class CommandDesk implements CommandTaker {
   }
 }
 
-const idReused = rejected(409, "id-reused", "this id belongs to another command");
+const idReused = rejection(409, "id-reused", "this id belongs to another command");
 
 /**
  * The hash that identifies a command. It includes the scope, because the same bytes on another topic of this board are

@@ -4,7 +4,7 @@ import { mapped, object, only, optional, record, type TypeOf, text, whole, yesNo
 import { readTime } from "../../base/time/iso-time.ts";
 import { readArguments } from "./arguments.ts";
 import type { Refusal } from "./refusal.ts";
-import { rejected } from "./refusal.ts";
+import { rejection } from "./refusal.ts";
 
 /** Grammar of id and name in a topic: without characters that have a meaning in topic filters or logs. */
 export const idPattern = /^[A-Za-z0-9_-]{1,64}$/;
@@ -41,7 +41,7 @@ export const envelopeSchema = record({
 export type Envelope = TypeOf<typeof envelopeSchema>;
 
 /** Maximum length of a command in bytes; announced on connecting, so that the broker drops longer ones. */
-const longestCommand = 65_536;
+const maxCommandLength = 65_536;
 
 const deepest = 10;
 
@@ -51,28 +51,31 @@ export function parseEnvelope(
   named: { readonly id: string; readonly name: string },
 ): { readonly envelope: Envelope } | { readonly refusal: Refusal } {
   const value = parseJson(payload);
-  if (typeof value === "string") return { refusal: rejected(400, "malformed", value) };
+  if (typeof value === "string") return { refusal: rejection(400, "malformed", value) };
   const version = Object.hasOwn(value, "v") ? value.v : undefined;
   if (Number.isInteger(version) && version !== 1) {
     return {
-      refusal: { ...rejected(426, "unsupported-version", "this agent supports version 1"), result: { supported: [1] } },
+      refusal: {
+        ...rejection(426, "unsupported-version", "this agent supports version 1"),
+        result: { supported: [1] },
+      },
     };
   }
   const found = readArguments(envelopeSchema, value, "");
   if ("problem" in found) {
-    return { refusal: { ...rejected(400, "schema", found.problem.message), field: found.problem.field } };
+    return { refusal: { ...rejection(400, "schema", found.problem.message), field: found.problem.field } };
   }
   const envelope = found.value;
   if (envelope.id !== named.id || envelope.name !== named.name) {
     const field = envelope.id === named.id ? "/name" : "/id";
-    return { refusal: { ...rejected(400, "id-mismatch", "id and name must match the topic"), field } };
+    return { refusal: { ...rejection(400, "id-mismatch", "id and name must match the topic"), field } };
   }
   return { envelope };
 }
 
 /** Returns the object, or a description of the fault. */
 function parseJson(payload: Uint8Array): JsonRecord | string {
-  if (payload.length > longestCommand) return `longer than ${longestCommand} bytes`;
+  if (payload.length > maxCommandLength) return `longer than ${maxCommandLength} bytes`;
   const members = countMembers(payload);
   if (members === undefined) return `nested deeper than ${deepest} levels`;
   try {

@@ -6,13 +6,13 @@ import {
   type LastingEnd,
   lastingEnd,
   lastingEndText,
-  left,
   type Moment,
   readLastingEnd,
+  remainingTime,
 } from "../../base/time/lasting-end.ts";
-import { longestLife, skewAllowance } from "./checks.ts";
+import { maxLifetime, skewAllowance } from "./checks.ts";
 import type { Envelope } from "./envelope.ts";
-import { type Refusal, rejected } from "./refusal.ts";
+import { type Refusal, rejection } from "./refusal.ts";
 import type { CommandRequest } from "./request.ts";
 
 export interface Accepted {
@@ -35,7 +35,7 @@ export interface KnownCommand {
 }
 
 /** Maximum number of rows of the log. If none of that many rows can be deleted yet, no other command is accepted. */
-const mostRows = 2000;
+const maxRows = 2000;
 
 /** How long an answer is kept beyond the command's deadline. */
 const retention: Millis = 600_000;
@@ -83,7 +83,7 @@ export class Ledger {
 
   /** Throws if the command cannot be persisted. Once this returns, the command is executed even if the process dies. */
   admit({ request, envelope, by, hash, answer, key }: Accepted): void {
-    if (this.#log.size() >= mostRows && this.forget() === 0) throw new Error("the command log is full");
+    if (this.#log.size() >= maxRows && this.forget() === 0) throw new Error("the command log is full");
     const { id, name, scope, origin, payload } = request;
     const deadline = this.endOf(request, envelope.exp);
     this.#log.admit(
@@ -101,7 +101,7 @@ export class Ledger {
   /** The refusal of a command because the log cannot be read or written. */
   unavailable(error: unknown): Refusal {
     this.#ambient.log.warn("the command log cannot be used", { error });
-    return rejected(507, "journal-unavailable", error instanceof Error ? error.message : String(error));
+    return rejection(507, "journal-unavailable", error instanceof Error ? error.message : String(error));
   }
 
   begin(id: string): void {
@@ -136,7 +136,7 @@ export class Ledger {
     const moment = this.moment();
     return this.#log.forget((text) => {
       const keep = readLastingEnd(text);
-      return keep === undefined || left(keep, moment) <= 0;
+      return keep === undefined || remainingTime(keep, moment) <= 0;
     });
   }
 
@@ -167,7 +167,7 @@ export class Ledger {
 
   /** Time left until `end`, never negative; 0 without an end. */
   leftOf(end: LastingEnd | undefined): Millis {
-    return end === undefined ? 0 : Math.max(0, left(end, this.moment()));
+    return end === undefined ? 0 : Math.max(0, remainingTime(end, this.moment()));
   }
 
   /**
@@ -178,6 +178,6 @@ export class Ledger {
     const moment = this.moment();
     const ofMessage = expirySeconds === undefined ? localLife : expirySeconds * 1000;
     const ofEnvelope = exp === undefined || !moment.isSynced ? 0 : Date.parse(exp) - moment.now.wall + skewAllowance;
-    return lastingEnd(Math.min(longestLife, Math.max(ofMessage, ofEnvelope)) + retention, moment);
+    return lastingEnd(Math.min(maxLifetime, Math.max(ofMessage, ofEnvelope)) + retention, moment);
   }
 }

@@ -1,18 +1,18 @@
 import type { Clock } from "../../base/clock.ts";
-import { isWritten, type Read, type Verified, verified } from "./checks.ts";
+import { isWritten, type Read, type Verified, verifySignature } from "./checks.ts";
 import { commands } from "./definitions/registry.ts";
 import type { Envelope } from "./envelope.ts";
 import {
   admit,
-  checkedInVain,
   type DeskRates,
   freshDeskRates,
   mayCheck,
   mayRefuse,
   mayRepeat,
   type RateDecision,
+  recordWastedCheck,
 } from "./rate-limits.ts";
-import { type Refusal, rejected } from "./refusal.ts";
+import { type Refusal, rejection } from "./refusal.ts";
 import type { CommandRequest } from "./request.ts";
 import { fingerprintOf } from "./signature.ts";
 import type { Trust, TrustedKey } from "./trust.ts";
@@ -62,8 +62,8 @@ export class CommandLimits {
     const [next, rates] = mayCheck(this.#current, now);
     this.#rates = rates;
     if (next.is === "limited") return limitedBy(next);
-    const signature = verified(request, trust);
-    if (signature.is !== "valid") this.#rates = checkedInVain(rates, now);
+    const signature = verifySignature(request, trust);
+    if (signature.is !== "valid") this.#rates = recordWastedCheck(rates, now);
     return signature;
   }
 
@@ -86,13 +86,13 @@ export class CommandLimits {
     const rates = this.#current;
     if ("error" in judged) {
       const [isAnswered, signed] = mayRefuse(rates.signed, now);
-      this.#rates = checkedInVain({ ...rates, signed }, now);
+      this.#rates = recordWastedCheck({ ...rates, signed }, now);
       return isAnswered ? undefined : { refusal: judged, isAnswered };
     }
     const [admission, signed] = admit(rates.signed, { issuer: fingerprintOf(key), isMutating: true }, now);
     this.#rates = { ...rates, signed };
     if (admission.is === "granted") return undefined;
-    this.#rates = checkedInVain(this.#rates, now);
+    this.#rates = recordWastedCheck(this.#rates, now);
     return limitedBy(admission);
   }
 
@@ -103,6 +103,6 @@ export class CommandLimits {
 }
 
 const limitedBy = ({ retryAfter, isAnswered }: RateDecision & { readonly is: "limited" }): Limited => ({
-  refusal: { ...rejected(429, "rate-limited", "too many commands"), retryAfterMs: retryAfter },
+  refusal: { ...rejection(429, "rate-limited", "too many commands"), retryAfterMs: retryAfter },
   isAnswered,
 });

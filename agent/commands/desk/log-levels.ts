@@ -9,9 +9,9 @@ import {
   type LastingEnd,
   lastingEnd,
   lastingEndText,
-  left,
   type Moment,
   readLastingEnd,
+  remainingTime,
 } from "../../base/time/lasting-end.ts";
 import type { BoardControls } from "./board-controls.ts";
 import { done, type Effect } from "./controls.ts";
@@ -65,7 +65,7 @@ export class LogLevels {
 
   #apply(standing: Standing): void {
     this.#timer?.cancel();
-    const rest = left(standing.end, this.#moment());
+    const rest = remainingTime(standing.end, this.#moment());
     if (rest <= 0) this.#back();
     else {
       this.#standing = standing;

@@ -1,6 +1,6 @@
 import type { KnownCommand } from "./ledger.ts";
 
-const mostBytes = 64 * 1024;
+const maxBytes = 64 * 1024;
 
 /**
  * Answers to commands that changed nothing (reads and refusals), repeated when the broker redelivers a command. They
@@ -16,12 +16,12 @@ export class RecentAnswers {
 
   keep(id: string, known: KnownCommand): void {
     const bytes = JSON.stringify(known.answer).length + 256;
-    if (bytes > mostBytes / 4) return;
+    if (bytes > maxBytes / 4) return;
     this.#forget(id);
     this.#answers.set(id, { ...known, bytes });
     this.#bytes += bytes;
     for (const oldest of this.#answers.keys()) {
-      if (this.#bytes <= mostBytes) return;
+      if (this.#bytes <= maxBytes) return;
       this.#forget(oldest);
     }
   }

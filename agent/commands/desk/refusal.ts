@@ -14,11 +14,15 @@ export interface Refusal {
   readonly result?: JsonRecord;
 }
 
-export const rejected = (code: number, error: string, message: string): Refusal => ({
+export const rejection = (code: number, error: string, message: string): Refusal => ({
   state: "rejected",
   code,
   error,
   message,
 });
 
-export const correlationTooLong = rejected(400, "correlation-too-long", "correlation data may have at most 1024 bytes");
+export const correlationTooLong = rejection(
+  400,
+  "correlation-too-long",
+  "correlation data may have at most 1024 bytes",
+);

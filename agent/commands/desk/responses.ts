@@ -34,7 +34,7 @@ export interface ResponsesDeps {
 /**
  * Maximum length of a result in bytes, because brokers may drop longer messages. A status document has the same limit.
  */
-const longestResult = 32 * 1024;
+const maxResultLength = 32 * 1024;
 
 const unreadable: CommandOutcome = {
   state: "failed",
@@ -58,7 +58,7 @@ export class Responses {
     const { board, site, clock } = this.#deps;
     const { term } = site.standing();
     const now = this.#ambient.clock.now();
-    const isLong = result !== undefined && JSON.stringify(result).length > longestResult;
+    const isLong = result !== undefined && JSON.stringify(result).length > maxResultLength;
     const body = {
       v: 1,
       id,

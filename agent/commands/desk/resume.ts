@@ -6,7 +6,7 @@ import { type DeskState, judgeAgain, type Read } from "./checks.ts";
 import { find } from "./definitions/registry.ts";
 import { parseEnvelope } from "./envelope.ts";
 import type { Ledger } from "./ledger.ts";
-import { type Refusal, rejected } from "./refusal.ts";
+import { type Refusal, rejection } from "./refusal.ts";
 import type { CommandRequest } from "./request.ts";
 import type { CommandOutcome } from "./responses.ts";
 
@@ -88,7 +88,7 @@ function overtaken(row: CommandRow, { standing: { leader, term } }: DeskState, l
   const isNext = typeof accepted === "number" && (term === accepted || term === accepted + 1);
   if (scopeOf(row) !== "site" || isNext) return undefined;
   const why = "another board may have led the site since the command was accepted";
-  return { ...rejected(421, "not-leader", why), result: { leader, term } };
+  return { ...rejection(421, "not-leader", why), result: { leader, term } };
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { Millis } from "../../base/clock.ts";
 import type { Fault } from "../../config/remote-record.ts";
-import { signatureFault, verified } from "./checks.ts";
+import { signatureFault, verifySignature } from "./checks.ts";
 import type { SignedMessage } from "./request.ts";
 import { forbids, type Trust } from "./trust.ts";
 
@@ -14,7 +14,7 @@ const settingsName = "config.desired";
  */
 export function unsignedSettings(document: SignedMessage, trust: Trust, wall: Millis): Fault | undefined {
   if (!trust.isInstalled) return undefined;
-  const signature = verified(document, trust);
+  const signature = verifySignature(document, trust);
   if (signature.is !== "valid")
     return { path: "", code: `signature-${signature.is}`, message: signatureFault(signature.is, "document") };
   const message = forbids(signature.key, settingsName, "board", wall);

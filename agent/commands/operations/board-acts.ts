@@ -10,12 +10,12 @@ import { effectOf } from "../../execution/executor.ts";
 import type { Term } from "../../execution/fence.ts";
 import { type Author, done, type Effect, refused } from "../desk/controls.ts";
 import { emitCommandEvent, type OperationsDeps, type OrderBounds } from "./deps.ts";
-import { failed, notLeading } from "./effects.ts";
+import { failedEffect, notLeading } from "./effects.ts";
 import { lastSignInCache, notSilent } from "./hold-controls.ts";
 import { boardNamed, isEffect } from "./places.ts";
 
 /** Maximum number of tries. Kubelets and our own controllers change Nodes all the time, so conflicts are normal. */
-const mostTries = 5;
+const maxTries = 5;
 
 /**
  * Adds the out-of-service taint to the Node, so that its pods are force-deleted. The node lifecycle controller removes
@@ -88,8 +88,8 @@ export async function changeNode(
       return done(plan.result);
     } catch (error) {
       if (isNotFound(error)) return refused(404, "unknown-board", `there is no Node ${name}`, { board: name });
-      if (dispositionOf(error) === "refresh" && tries < mostTries) continue;
-      return failed(error, { board: name });
+      if (dispositionOf(error) === "refresh" && tries < maxTries) continue;
+      return failedEffect(error, { board: name });
     }
   }
 }

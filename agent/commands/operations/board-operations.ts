@@ -48,11 +48,11 @@ export interface BoardOperationsDeps {
 }
 
 /** Longest status sent to the fleet, in bytes. */
-const longestStatus = 31 * 1024;
+const maxStatusLength = 31 * 1024;
 /** Longest list of decision records sent to the fleet, in bytes. */
-const longestDecisions = 24 * 1024;
+const maxDecisionsLength = 24 * 1024;
 /** Maximum number of groups of held acts sent with them. A group takes about 400 bytes. */
-const mostHeld = 16;
+const maxHeld = 16;
 /** Members removed from a longer status, in this order. */
 const removable = ["traffic", "watches", "commands", "controllers", "zones"] as const;
 
@@ -90,11 +90,11 @@ export class BoardOperations implements BoardControls {
     const newest = decisions.newest(about, most);
     for (const text of newest.toReversed()) {
       bytes += Buffer.byteLength(text) + 1;
-      if (bytes > longestDecisions) break;
+      if (bytes > maxDecisionsLength) break;
       records.unshift(JSON.parse(text));
     }
     const { holder, role, term } = status()?.leader ?? {};
-    const held = role === "leader" && term !== undefined ? decisions.heldGroups(term).slice(0, mostHeld) : undefined;
+    const held = role === "leader" && term !== undefined ? decisions.heldGroups(term).slice(0, maxHeld) : undefined;
     const isCut = records.length < newest.length ? true : undefined;
     return { board: this.#deps.controls.loaded.config.board.name, leader: holder, records, isCut, held };
   }
@@ -123,7 +123,7 @@ export class BoardOperations implements BoardControls {
     }
     const full: Record<string, unknown> = { ...status };
     for (const member of removable) {
-      if (JSON.stringify(full).length <= longestStatus) break;
+      if (JSON.stringify(full).length <= maxStatusLength) break;
       delete full[member];
     }
     return full;

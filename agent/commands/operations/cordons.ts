@@ -9,12 +9,12 @@ import { notLeading } from "./effects.ts";
 import { boardNamed, isEffect } from "./places.ts";
 
 /** Boards whose write of unknown effect is remembered: each needs a further order, and those are rare. */
-const mostRemembered = 64;
+const maxRemembered = 64;
 /**
- * How long a write without an answer may still arrive (docs/late-writes.md). The Node of a board that runs changes within
- * five minutes, that of a silent one perhaps never.
+ * How long a write without a response may still be applied (docs/late-writes.md). It is void once the Node changes,
+ * which a running kubelet causes within five minutes; the Node of a silent board may never change.
  */
-const latest: Millis = 20 * 60_000;
+const maxApplyDelay: Millis = 20 * 60_000;
 
 /** A write of unknown effect. */
 interface UnansweredWrite {
@@ -74,12 +74,12 @@ export class Cordons {
   /** Whether a write to the Node of this board was not answered and, as far as is known, may still take effect. */
   mayFollow(board: string): boolean {
     const write = this.#unanswered.get(board);
-    return write !== undefined && elapsed(write.at, this.#deps.ambient.clock.now()) < latest;
+    return write !== undefined && elapsed(write.at, this.#deps.ambient.clock.now()) < maxApplyDelay;
   }
 
   #remember(board: string, resourceVersion: string | undefined): void {
     const [oldest] = this.#unanswered.keys();
-    if (this.#unanswered.size >= mostRemembered && oldest !== undefined) this.#unanswered.delete(oldest);
+    if (this.#unanswered.size >= maxRemembered && oldest !== undefined) this.#unanswered.delete(oldest);
     this.#unanswered.set(board, { resourceVersion, at: this.#deps.ambient.clock.now() });
   }
 }

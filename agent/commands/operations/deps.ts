@@ -48,10 +48,10 @@ export function emitCommandEvent(
   author: Author,
 ): void {
   if (about === undefined) return;
-  const message = attributed(what.message, author);
+  const message = withAuthor(what.message, author);
   announce({ do: "event", about, severity: "Normal", reason: what.reason, message }, current.term ?? always);
 }
 
 /** Appends the author and the reason: "Node pi-3 cordoned by ops:alice: new fan". */
-export const attributed = (what: string, { by, reason }: Author): string =>
+export const withAuthor = (what: string, { by, reason }: Author): string =>
   `${what} by ${by}${reason === undefined ? "" : `: ${reason}`}`;

@@ -9,7 +9,7 @@ import { type Author, type Draining, done, type Effect, refused } from "../desk/
 import type { Cordons } from "./cordons.ts";
 import { emitCommandEvent, type OperationsDeps } from "./deps.ts";
 import { type DrainablePod, DrainablePods } from "./drainable-pods.ts";
-import { failed } from "./effects.ts";
+import { failedEffect } from "./effects.ts";
 
 export interface DrainOptions {
   readonly timeout: Millis;
@@ -46,12 +46,12 @@ class NodeUnreadError extends Error implements HasDisposition {
  */
 const round: Millis = 5000;
 /** No eviction is sent later than this after the Node was read: the client may repeat or delay a request. */
-const longestTrust: Millis = 10_000;
-const mostNamed = 20;
+const maxTrustDuration: Millis = 10_000;
+const maxNamed = 20;
 /** Longest list of evicted pods in an answer, in characters. The log names all of them. */
-const longestEvicted = 8192;
+const maxEvictedLength = 8192;
 /** In characters: a server may answer with any text. */
-const longestWhy = 256;
+const maxWhyLength = 256;
 
 const unmanaged: Ending = {
   code: 409,
@@ -93,7 +93,7 @@ export class BoardDrain {
   #alone: readonly string[] = [];
   /** Keys of the first pods that were evicted, as many as an answer has room for. */
   readonly #evicted: string[] = [];
-  #roomLeft = longestEvicted;
+  #roomLeft = maxEvictedLength;
   /** The Node that this drain cordoned; undefined if not read yet. */
   #node: ObjectRef | undefined;
   /** Whether the API server has accepted the cordon, or the board was cordoned already. */
@@ -125,7 +125,7 @@ export class BoardDrain {
     try {
       return await this.#perform(bound.signal);
     } catch (error) {
-      return bound.signal.aborted ? this.#unfinished() : this.#ended(failed(error, this.#result()));
+      return bound.signal.aborted ? this.#unfinished() : this.#ended(failedEffect(error, this.#result()));
     } finally {
       bound.dispose();
     }
@@ -138,10 +138,10 @@ export class BoardDrain {
     const alone = leaving.filter(({ isAlone }) => isAlone).map(({ key }) => key);
     if (alone.length > 0 && !options.force) {
       const message = "the board has pods that no controller recreates; force deletes them too";
-      return refused(409, "unmanaged-pods", message, { board: this.#board, pods: alone.slice(0, mostNamed) });
+      return refused(409, "unmanaged-pods", message, { board: this.#board, pods: alone.slice(0, maxNamed) });
     }
     this.#tally = { evicted: 0, skipped, left: leaving.length };
-    if (dryRun) return done({ ...this.#report(), pods: leaving.slice(0, mostNamed).map(({ key }) => key) });
+    if (dryRun) return done({ ...this.#report(), pods: leaving.slice(0, maxNamed).map(({ key }) => key) });
     if (signal.aborted) return this.#unfinished();
     const cordoned = await this.#cordons.order(undefined, true, author, { dryRun, signal });
     this.#isCordoned = cordoned.outcome === "done";
@@ -180,7 +180,7 @@ export class BoardDrain {
     if (leaving.length === 0) return "drained";
     const isLeft = (pod: DrainablePod): boolean => pod.isAlone && !pod.isTerminating && !this.#order.options.force;
     const left = leaving.filter(isLeft).map(({ key }) => key);
-    this.#alone = left.slice(0, mostNamed);
+    this.#alone = left.slice(0, maxNamed);
     if (left.length === leaving.length) return unmanaged;
     const accepted = new Set(leaving.filter(({ uid }) => this.#evicting.has(uid)).map(({ uid }) => uid));
     this.#evicting = accepted;
@@ -243,7 +243,7 @@ export class BoardDrain {
     const { gracePeriod } = this.#order.options;
     let refusal: ApiError | undefined;
     const guard = (): void => {
-      if (elapsed(readAt, ambient.clock.now()) >= longestTrust)
+      if (elapsed(readAt, ambient.clock.now()) >= maxTrustDuration)
         throw new NodeUnreadError("the Node must be read again");
     };
     const refused = (error: ApiError): void => {
@@ -273,11 +273,11 @@ export class BoardDrain {
   #report(): JsonRecord {
     const refusals = [...this.#refusals];
     const blocked = refusals.filter(([, { status }]) => status === 429).map(([key]) => key);
-    const why = refusals.slice(0, mostNamed).map(([pod, refusal]) => ({ pod, why: whyOf(refusal) }));
+    const why = refusals.slice(0, maxNamed).map(([pod, refusal]) => ({ pod, why: whyOf(refusal) }));
     return {
       board: this.#board,
       ...this.#tally,
-      blocked: blocked.slice(0, mostNamed),
+      blocked: blocked.slice(0, maxNamed),
       refused: why,
       alone: this.#alone,
     };
@@ -333,7 +333,7 @@ const isEnding = (error: unknown): boolean =>
   error instanceof ApiError && error.causes.some(({ reason }) => reason === "NamespaceTerminating");
 
 /** What the API server says about an eviction that it refuses, such as the name of the disruption budget. */
-const whyOf = ({ causes: [cause], message }: ApiError): string => (cause?.message || message).slice(0, longestWhy);
+const whyOf = ({ causes: [cause], message }: ApiError): string => (cause?.message || message).slice(0, maxWhyLength);
 
 /** Returns undefined instead of failing while the link is interrupted: that only delays a drain. */
 async function ifReachable<T>(read: () => Promise<T>, signal: AbortSignal): Promise<T | undefined> {

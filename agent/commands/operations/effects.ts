@@ -11,7 +11,7 @@ export const notLeading = refused(421, "not-leader", "another board leads", {});
 const grant = "grant the agent's user this permission (rbac.yaml of this version has it) and repeat the command";
 
 /** The effect of a command that failed, possibly after taking partial effect. */
-export function failed(error: unknown, result: JsonRecord = {}): Effect {
+export function failedEffect(error: unknown, result: JsonRecord = {}): Effect {
   const [code, word] = kindOf(error);
   const remedy = missingIn(error) ? `; ${grant}` : "";
   return { outcome: "failed", code, error: word, message: `${sentenceOf(error)}${remedy}`, result };

@@ -18,14 +18,14 @@ import {
   type HoldScope,
   type Holds,
   isRunning,
-  longestBy,
-  longestReason,
+  maxByLength,
+  maxReasonLength,
   runningRelease,
 } from "../../holds/holds.ts";
 import { CachedSiteView } from "../../loop/site-view.ts";
 import { type Author, done, type Effect, type FreezeScope, refused } from "../desk/controls.ts";
 import { emitCommandEvent, type OperationsDeps, type OrderBounds } from "./deps.ts";
-import { failed } from "./effects.ts";
+import { failedEffect } from "./effects.ts";
 import { isEffect, scopeNamed, zoneNamed } from "./places.ts";
 
 /** The holds before an order, and when its turn came. */
@@ -194,7 +194,7 @@ export class HoldControls {
     try {
       turn = await holds.change(edit, how);
     } catch (error) {
-      return error instanceof TooManyHoldsError ? tooMany : failed(error, result(expected));
+      return error instanceof TooManyHoldsError ? tooMany : failedEffect(error, result(expected));
     }
     if (turn.isChange) emitEvent();
     return done(result(turn));
@@ -248,7 +248,7 @@ export function notSilent(
   );
   if (alive.length > 0) {
     const judge = verdictDeps.judge();
-    const reasons = alive.slice(0, mostNamed).map((facts) => {
+    const reasons = alive.slice(0, maxNamed).map((facts) => {
       const record = typeof judge === "object" ? judge.boards.get(facts.board) : undefined;
       return `${facts.board} ${aliveText(facts, record?.health.reportedAt, pass.now)}`;
     });
@@ -262,7 +262,7 @@ export function notSilent(
 }
 
 /** So many boards are named in a message at most. */
-const mostNamed = 3;
+const maxNamed = 3;
 
 /** Why a board does not count as dead. `reportedAt`: when the last monitor pass knew of a sign of life. */
 function aliveText(
@@ -281,7 +281,7 @@ function aliveText(
 }
 
 function holdUntil(now: Instant, ttl: Millis, { by, reason }: Author): Hold {
-  const text = { by: by.slice(0, longestBy), reason: reason?.slice(0, longestReason) };
+  const text = { by: by.slice(0, maxByLength), reason: reason?.slice(0, maxReasonLength) };
   return { end: shifted(now, ttl), ...text, foreign: {} };
 }
 

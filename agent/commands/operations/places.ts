@@ -28,13 +28,13 @@ export function zoneNamed(
   const found = [...zones].filter(([zone]) => zone.endsWith(`/${name}`));
   const [first] = found;
   if (first && found.length === 1) return { zone: first[0], boards: first[1] };
-  const known = [...zones.keys()].slice(0, mostNamed);
+  const known = [...zones.keys()].slice(0, maxNamed);
   return first
     ? refused(422, "ambiguous-zone", `several regions have a zone ${name}`, { known: found.map(([zone]) => zone) })
     : refused(404, "unknown-zone", `no board of this site is in zone ${name}`, { known });
 }
 
-const mostNamed = 50;
+const maxNamed = 50;
 
 export function boardNamed(name: string, caches: Caches): Node | Effect {
   return (

@@ -4,7 +4,7 @@ import type { JsonRecord } from "../../base/json.ts";
 import { isoTime } from "../../base/time/iso-time.ts";
 import { boardOf } from "../../board/identity.ts";
 import { standingBy, standsBy } from "../../board/sick-leader.ts";
-import { longestTakeover } from "../../election/follower-pace.ts";
+import { maxTakeover } from "../../election/follower-pace.ts";
 import { peerOf, peersIn } from "../../leading/peers.ts";
 import {
   type Author,
@@ -17,9 +17,9 @@ import {
 } from "../desk/controls.ts";
 import { confirmBoardDead } from "./board-acts.ts";
 import { Cordons } from "./cordons.ts";
-import { attributed, type OperationsDeps } from "./deps.ts";
+import { type OperationsDeps, withAuthor } from "./deps.ts";
 import { BoardDrain, type DrainOptions } from "./drain.ts";
-import { failed } from "./effects.ts";
+import { failedEffect } from "./effects.ts";
 import { HoldControls } from "./hold-controls.ts";
 import { boardNamed, isEffect } from "./places.ts";
 
@@ -101,15 +101,15 @@ export class AgentSiteControls implements SiteControls {
         holdOffMs: holdOff,
         until,
         standby: standby ?? null,
-        ...(standby === undefined && { leadsAgainAfterMs: Math.min(holdOff, longestTakeover(config.leader)) }),
+        ...(standby === undefined && { leadsAgainAfterMs: Math.min(holdOff, maxTakeover(config.leader)) }),
       };
       if (dryRun) return done(result);
-      const message = attributed(`Lease released${to === undefined ? "" : ` for ${to}`}`, author);
+      const message = withAuthor(`Lease released${to === undefined ? "" : ` for ${to}`}`, author);
       try {
         if (await elector.handOver(`asked to step down by ${author.by}`, { rest: holdOff, to, message }))
           return done(result);
       } catch (error) {
-        return failed(error, result);
+        return failedEffect(error, result);
       }
       const unreleased =
         "this board no longer leads, but the Lease was not released, so other boards must wait until it expires";
@@ -181,7 +181,7 @@ export class AgentSiteControls implements SiteControls {
       const why = isReady ? "is not a standby" : "is not Ready";
       return refused(409, "not-ready", `${to} ${why}`, { to, ready: isReady, standby });
     } catch (error) {
-      return failed(error, { to });
+      return failedEffect(error, { to });
     }
   }
 }

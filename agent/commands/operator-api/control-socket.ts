@@ -7,10 +7,10 @@ import { type ControlApiDeps, type Reply, reply } from "./control-api.ts";
 import { type ControlRequest, RequestReader, responseHead } from "./http-request.ts";
 
 /** Maximum number of concurrent requests, each counted from its first to its last byte; additional clients get 503. */
-const mostRequests = 16;
+const maxRequests = 16;
 
 /** Maximum number of connections; additional ones are closed without an answer. */
-const mostConnections = 256;
+const maxConnections = 256;
 
 /** Maximum time for a request to arrive completely. */
 const patience: Millis = 10_000;
@@ -64,7 +64,7 @@ export class ControlSocket {
   /** Serves until the signal aborts or the socket's file is removed. Rejects if the socket cannot be opened. */
   async #serve(signal: AbortSignal): Promise<void> {
     const server = createServer({ allowHalfOpen: true }, (socket) => this.#take(socket));
-    server.maxConnections = mostConnections;
+    server.maxConnections = maxConnections;
     await this.#listen(server);
     await new Promise<void>((resolve, reject) => {
       server.once("error", reject);
@@ -145,7 +145,7 @@ export class ControlSocket {
 
   /** Whether a request may be served. If necessary, drops the slowest client if it exceeds `shortPatience`. */
   #hasRoom(): boolean {
-    if (this.#arriving.size + this.#answering.size < mostRequests) return true;
+    if (this.#arriving.size + this.#answering.size < maxRequests) return true;
     const [slowest] = this.#arriving;
     if (!slowest || elapsed(slowest[1], this.#ambient.clock.now()) < shortPatience) return false;
     this.#turnAway(slowest[0], tooSlow);

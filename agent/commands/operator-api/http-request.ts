@@ -13,9 +13,9 @@ export interface HttpFault {
   readonly message: string;
 }
 
-const longestHead = 8 * 1024;
-const longestBody = 64 * 1024;
-const mostHeaders = 64;
+const maxHeadLength = 8 * 1024;
+const maxBodyLength = 64 * 1024;
+const maxHeaders = 64;
 
 /** Grammar of a header name (RFC 9110). */
 const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
@@ -38,7 +38,7 @@ export class RequestReader {
     this.#bytes = Buffer.concat([this.#bytes, chunk]);
     if (!this.#head) {
       const end = this.#bytes.indexOf(headEnd, from);
-      if ((end < 0 ? this.#bytes.length : end) > longestHead)
+      if ((end < 0 ? this.#bytes.length : end) > maxHeadLength)
         return { status: 431, message: "the request line and headers are too long" };
       if (end < 0) return undefined;
       const fault = this.#readHead(this.#bytes.toString("latin1", 0, end));
@@ -54,7 +54,7 @@ export class RequestReader {
     const [first = "", ...lines] = text.split(lineEnd);
     const [, method, target] = /^([A-Z]{1,16}) (\/[\x21-\x7e]*) HTTP\/1\.[01]$/.exec(first) ?? [];
     if (method === undefined || target === undefined) return { status: 400, message: "not an HTTP/1.1 request" };
-    if (lines.length > mostHeaders) return { status: 431, message: "too many headers" };
+    if (lines.length > maxHeaders) return { status: 431, message: "too many headers" };
     const headers = new Map<string, string>();
     for (const line of lines) {
       const colon = line.indexOf(":");
@@ -68,8 +68,8 @@ export class RequestReader {
     if (headers.has("transfer-encoding")) return { status: 411, message: "Content-Length is required" };
     if (length !== undefined && !/^[0-9]{1,12}$/.test(length))
       return { status: 400, message: "Content-Length is not a number" };
-    if (Number(length ?? 0) > longestBody)
-      return { status: 413, message: `the body is longer than ${longestBody} bytes` };
+    if (Number(length ?? 0) > maxBodyLength)
+      return { status: 413, message: `the body is longer than ${maxBodyLength} bytes` };
     this.#bodyLength = Number(length ?? 0);
     this.#head = { method, path: target.replace(/[?#].*$/s, ""), headers };
     return undefined;

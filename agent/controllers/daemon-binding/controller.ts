@@ -4,9 +4,17 @@ import { controllerOf } from "../../api/owners.ts";
 import { boardOf, isFinished, isTerminating } from "../../api/pods.ts";
 import { daemonSets, nodes, pods } from "../../api/resources.ts";
 import type { Steps } from "../../base/steps.ts";
-import { type Controller, type Seen, type SiteView, wake } from "../../loop/controller.ts";
+import { type Controller, enqueueOn, type ObjectChange, type SiteView } from "../../loop/controller.ts";
 import { workloadReads } from "../workloads.ts";
-import { type BoardState, type BoundPods, decide, deciding, remember, type WaitingPod, waitingPod } from "./decide.ts";
+import {
+  type BoardState,
+  type BoundPods,
+  decide,
+  decideAfterWrites,
+  decideInSteps,
+  type WaitingPod,
+  waitingPod,
+} from "./decide.ts";
 import { keyOfPort, neededOn, UsedCapacity } from "./fit.ts";
 import { needsOf } from "./pod-needs.ts";
 
@@ -18,7 +26,7 @@ export const daemonBinding: Controller<BoardState, BoundPods> = {
   name: "daemon-binding",
   reads: workloadReads["daemon-binding"],
   restsOn: [nodes, pods],
-  wakes: [wake(pods, boardsOfPod), wake(nodes, boardItself)],
+  mappings: [enqueueOn(pods, boardsOfPod), enqueueOn(nodes, boardItself)],
   initialMemory: new Set(),
   async observe(board, site) {
     const node = site.lister(nodes).get(board);
@@ -28,8 +36,8 @@ export const daemonBinding: Controller<BoardState, BoundPods> = {
     return { node, taken: await site.inTurns(usedOn(node, waiting, site)), waiting };
   },
   decide,
-  deciding,
-  remember,
+  decideInSteps,
+  decideAfterWrites,
 };
 
 function* waitingFor(node: Node, site: SiteView): Steps<readonly WaitingPod[]> {
@@ -81,7 +89,7 @@ const defaultScheduler = "default-scheduler";
  * The board that the pod waits for. For a pod that has finished or was deleted: the board on which it frees capacity,
  * if other pods wait for that board.
  */
-function* boardsOfPod({ before, after }: Seen<Pod>, site: SiteView): Generator<string> {
+function* boardsOfPod({ before, after }: ObjectChange<Pod>, site: SiteView): Generator<string> {
   const pin = after && boardOf(after) === undefined ? pinnedTo(after.spec?.affinity) : undefined;
   if (pin !== undefined) yield pin;
   const left = before && boardOf(before);
@@ -89,6 +97,6 @@ function* boardsOfPod({ before, after }: Seen<Pod>, site: SiteView): Generator<s
   if (left !== undefined && isOver && !site.lister(pods).byIndex("byPin", left).next().done) yield left;
 }
 
-function* boardItself({ key, after }: Seen<Node>, site: SiteView): Generator<string> {
+function* boardItself({ key, after }: ObjectChange<Node>, site: SiteView): Generator<string> {
   if (after !== undefined && !site.lister(pods).byIndex("byPin", key).next().done) yield key;
 }

@@ -9,7 +9,7 @@ import { type Action, anyStateOf, type ObjectRef, type Outcome, refTo } from "..
 import type { Decision } from "../../loop/controller.ts";
 import { barePod } from "../bare-pod.ts";
 import { setCondition } from "../set-condition.ts";
-import { lacking, neededOn, type UsedCapacity, unsuited } from "./fit.ts";
+import { lacking, neededOn, type UsedCapacity, unschedulableReasons } from "./fit.ts";
 import { needsOf, type PodNeeds } from "./pod-needs.ts";
 
 /** A board with daemon pods that were created for it and are not bound yet. */
@@ -29,17 +29,17 @@ export interface WaitingPod {
 }
 
 /** Maximum number of host ports of a pod; a pod with more is not bound. */
-const mostPorts = 1000;
+const maxPorts = 1000;
 
 export function waitingPod(pod: Pod, node: Node): WaitingPod {
   const { creationTimestamp } = pod.metadata;
   const bare = barePod(pod);
   const needs = neededOn(node, needsOf(pod));
-  const isTooMuch = needs.ports.length > mostPorts;
+  const isTooMuch = needs.ports.length > maxPorts;
   return {
     pod: { ...bare, metadata: { ...bare.metadata, ...(creationTimestamp !== undefined && { creationTimestamp }) } },
     needs: isTooMuch ? { ...needs, ports: [] } : needs,
-    unsuited: [...unsuited(pod, node), ...(isTooMuch ? [`more than ${mostPorts} host ports`] : [])],
+    unsuited: [...unschedulableReasons(pod, node), ...(isTooMuch ? [`more than ${maxPorts} host ports`] : [])],
   };
 }
 
@@ -50,10 +50,10 @@ export type BoundPods = ReadonlySet<string>;
 const recheck: Millis = 10_000;
 
 export const decide = (state: BoardState, bound: BoundPods, now: Instant): Decision<BoundPods> =>
-  atOnce(deciding(state, bound, now));
+  atOnce(decideInSteps(state, bound, now));
 
 /** Decides in steps, because each waiting pod may have a thousand host ports. */
-export function* deciding(state: BoardState, bound: BoundPods, now: Instant): Steps<Decision<BoundPods>> {
+export function* decideInSteps(state: BoardState, bound: BoundPods, now: Instant): Steps<Decision<BoundPods>> {
   const { node } = state;
   const justBound = state.waiting.filter(({ pod }) => bound.has(pod.metadata.uid));
   const open = state.waiting.filter(({ pod }) => !bound.has(pod.metadata.uid)).toSorted(byAge);
@@ -76,7 +76,7 @@ export function* deciding(state: BoardState, bound: BoundPods, now: Instant): St
  * Remembers the pods bound by this pass, because they use capacity and must not be bound again until the cache shows
  * them as bound.
  */
-export function remember(decision: Decision<BoundPods>, outcomes: readonly Outcome[]): Decision<BoundPods> {
+export function decideAfterWrites(decision: Decision<BoundPods>, outcomes: readonly Outcome[]): Decision<BoundPods> {
   const bound = outcomes.flatMap(({ ok, action }) => (ok && action.do === "bind" ? [action.target.uid] : []));
   return { ...decision, actions: [], memory: new Set([...decision.memory, ...bound]) };
 }

@@ -8,7 +8,7 @@ import { anyAddress, type HostPort, type PodNeeds } from "./pod-needs.ts";
  * Maximum number of addresses kept for a port; if there are more, they count as all addresses. A board has few, but a
  * tenant may invent any number.
  */
-const mostAddresses = 16;
+const maxAddresses = 16;
 
 /** The capacity of a board that its pods use. Modified in place, because a board may have thousands of ports in use. */
 export class UsedCapacity {
@@ -43,7 +43,7 @@ export class UsedCapacity {
     for (const port of ports) {
       const key = keyOfPort(port);
       const addresses = (this.#ports.get(key) ?? new Set<string>()).add(port.address);
-      this.#ports.set(key, addresses.size > mostAddresses ? new Set([anyAddress]) : addresses);
+      this.#ports.set(key, addresses.size > maxAddresses ? new Set([anyAddress]) : addresses);
     }
   }
 
@@ -62,7 +62,7 @@ export const keyOfPort = ({ protocol, port }: HostPort): string => `${protocol} 
 /**
  * Why a pod can never run on a board, regardless of what else runs there, in kube-scheduler's wording; empty if it can.
  */
-export function unsuited({ spec }: Pod, node: Node): readonly string[] {
+export function unschedulableReasons({ spec }: Pod, node: Node): readonly string[] {
   const tolerations = spec?.tolerations ?? [];
   const refusing = taintsOf(node).filter(
     (taint) => taint.effect !== "PreferNoSchedule" && !tolerations.some((toleration) => tolerates(toleration, taint)),
@@ -86,7 +86,7 @@ export function lacking({ resources, ports }: PodNeeds, node: Node, taken: UsedC
 }
 
 /** Maximum number of resources kept that a pod requests but its board lacks. */
-const mostMissing = 16;
+const maxMissing = 16;
 
 /**
  * The needs of a pod without most of the resources that the board does not have, because a tenant may invent any
@@ -94,7 +94,7 @@ const mostMissing = 16;
  */
 export function neededOn(node: Node, { resources, ports }: PodNeeds): PodNeeds {
   const isOffered = ([name]: readonly [string, bigint]): boolean => allocatable(node, name) > 0n;
-  const missing = [...resources].filter((one) => !isOffered(one) && one[1] > 0n).slice(0, mostMissing);
+  const missing = [...resources].filter((one) => !isOffered(one) && one[1] > 0n).slice(0, maxMissing);
   return { resources: new Map([...[...resources].filter(isOffered), ...missing]), ports };
 }
 

@@ -1,7 +1,7 @@
 import type { DaemonSet, Pod } from "../../api/core.ts";
 import { isReady, podCondition } from "../../api/pods.ts";
 import { elapsed, type Instant, type Millis } from "../../base/clock.ts";
-import { mapped, type Steps } from "../../base/steps.ts";
+import { mapInSteps, type Steps } from "../../base/steps.ts";
 
 /** The readiness of a pod as observed by this process. */
 export interface WatchedPod {
@@ -22,7 +22,7 @@ export function* watchReadiness(
   before: DaemonReadiness | undefined,
   now: Instant,
 ): Steps<DaemonReadiness> {
-  return new Map(yield* mapped(pods, (pod) => [pod.metadata.uid, watched(pod, before, now)] as const));
+  return new Map(yield* mapInSteps(pods, (pod) => [pod.metadata.uid, watched(pod, before, now)] as const));
 }
 
 function watched(pod: Pod, before: DaemonReadiness | undefined, now: Instant): WatchedPod {

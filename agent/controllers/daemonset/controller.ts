@@ -3,17 +3,17 @@ import { heapWeight } from "../../base/heap-weight.ts";
 import type { Controller } from "../../loop/controller.ts";
 import type { BoardVerdictDeps } from "../board-verdicts.ts";
 import { workloadReads } from "../workloads.ts";
-import { decide, deciding, remember, remembering } from "./decide.ts";
+import { decide, decideAfterWrites, decideAfterWritesInSteps, decideInSteps } from "./decide.ts";
+import { setMappings } from "./mappings.ts";
 import { firstMemory, type SetMemory } from "./memory.ts";
 import { observe } from "./observe.ts";
 import type { SetState } from "./pass.ts";
-import { setWakes } from "./wakes.ts";
 
 /**
  * Sets whose templates exceed this `heapWeight` (about 200 KB of text) are processed one at a time. Typical templates
  * weigh a few hundred.
  */
-const mostWeight = 10_000;
+const maxWeight = 10_000;
 
 export interface DaemonSetDeps {
   readonly verdictDeps: BoardVerdictDeps;
@@ -27,13 +27,13 @@ export const daemonSet = ({ verdictDeps }: DaemonSetDeps): Controller<SetState, 
   name: "daemonset",
   reads: workloadReads.daemonset,
   restsOn: [nodes, pods, daemonSets, controllerRevisions],
-  wakes: setWakes,
+  mappings: setMappings,
   initialMemory: firstMemory,
   // A pass holds the template several times: as an object, as text to be hashed, and as the data of its revision.
-  isLarge: (key, site) => heapWeight(site.lister(daemonSets).get(key)?.spec?.template) > mostWeight,
+  isLarge: (key, site) => heapWeight(site.lister(daemonSets).get(key)?.spec?.template) > maxWeight,
   observe: (key, site, memory) => observe(key, site, memory, verdictDeps),
   decide,
-  deciding,
-  remember,
-  remembering,
+  decideInSteps,
+  decideAfterWrites,
+  decideAfterWritesInSteps,
 });

@@ -1,6 +1,6 @@
 import type { DaemonSet, Pod } from "../../api/core.ts";
 import type { NewObject } from "../../api/meta.ts";
-import { pinned, pinnedTo } from "../../api/node-affinity.ts";
+import { pinnedTo, pinTo } from "../../api/node-affinity.ts";
 import { controlledBy } from "../../api/owners.ts";
 import { boardOf } from "../../api/pods.ts";
 import { daemonSets } from "../../api/resources.ts";
@@ -13,7 +13,7 @@ const generationLabel = "pod-template-generation";
 const generationAnnotation = "deprecated.daemonset.template.generation";
 
 /** Longest valid name of a pod. A prefix that would exceed it has no dash, as in kube-controller-manager. */
-const longestName = 253;
+const maxNameLength = 253;
 
 /**
  * Returns a function that makes a set's pod for a board (docs/kubernetes-rules.md#daemon-pod). The pods are not bound,
@@ -25,7 +25,7 @@ export function daemonPods(set: DaemonSet, hash: string): (board: string) => New
   const { metadata: template, spec } = set.spec?.template ?? {};
   const generation = templateGeneration(set);
   const metadata = {
-    generateName: name.length < longestName ? `${name}-` : name,
+    generateName: name.length < maxNameLength ? `${name}-` : name,
     ...(namespace !== undefined && { namespace }),
     labels: {
       ...template?.labels,
@@ -38,7 +38,7 @@ export function daemonPods(set: DaemonSet, hash: string): (board: string) => New
   };
   const tolerations = daemonTolerations(spec);
   return (board) => {
-    const affinity = pinned(spec?.affinity, board);
+    const affinity = pinTo(spec?.affinity, board);
     const object = { apiVersion: "v1", kind: "Pod", metadata, spec: { ...spec, affinity, tolerations } };
     return object;
   };
@@ -63,7 +63,7 @@ export function bareDaemonPod(pod: Pod): Pod {
       labels: Object.fromEntries(kept),
       ...(creationTimestamp !== undefined && { creationTimestamp }),
     },
-    spec: { ...spec, ...(pin !== undefined && { affinity: pinned(undefined, pin) }) },
+    spec: { ...spec, ...(pin !== undefined && { affinity: pinTo(undefined, pin) }) },
   };
 }
 

@@ -8,7 +8,7 @@ import { type Action, isOversized, type Outcome, overtakenBy } from "../../execu
 import type { Decision } from "../../loop/controller.ts";
 import { expectationRecheck, expecting } from "../expectations.ts";
 import { availabilityOf, untilAvailable, watchReadiness } from "./availability.ts";
-import { collisionCounted } from "./history.ts";
+import { countCollision } from "./history.ts";
 import { memoryOf, type SetMemory } from "./memory.ts";
 import { oversizedRevision } from "./oversized-revision.ts";
 import { type SetPass, type SetState, sooner, stages } from "./pass.ts";
@@ -24,23 +24,23 @@ const staleRecheck: Millis = 1000;
  */
 const namespacePause: Millis = 300_000;
 /** Backoff in ms after the API refused a write, as in kube-controller-manager. */
-const refusedRetry = { first: 5, most: 1_000_000 };
+const refusedRetry = { first: 5, max: 1_000_000 };
 
 export const decide = (state: SetState, before: SetMemory, now: Instant): Decision<SetMemory> =>
-  atOnce(deciding(state, before, now));
+  atOnce(decideInSteps(state, before, now));
 
 /**
  * Writes in rounds, the steps of docs/kubernetes-rules.md#daemon-sync. An empty round is skipped. Decides in small
  * steps, because a tenant's set may have thousands of pods.
  */
-export function* deciding(state: SetState, before: SetMemory, now: Instant): Steps<Decision<SetMemory>> {
+export function* decideInSteps(state: SetState, before: SetMemory, now: Instant): Steps<Decision<SetMemory>> {
   switch (state.kind) {
     case "stale":
       return { actions: [], memory: before, requeueAfter: staleRecheck };
     case "idle":
       return { actions: state.events, memory: memoryOf(before, state.set.metadata.uid) };
     case "collision":
-      return { actions: [collisionCounted(state.live)], memory: memoryOf(before, state.live.metadata.uid) };
+      return { actions: [countCollision(state.live)], memory: memoryOf(before, state.live.metadata.uid) };
     case "work": {
       const { set, pods, expected } = state;
       const memory = memoryOf(before, set.metadata.uid);
@@ -58,14 +58,14 @@ export function* deciding(state: SetState, before: SetMemory, now: Instant): Ste
   }
 }
 
-export const remember = (
+export const decideAfterWrites = (
   decision: Decision<SetMemory>,
   outcomes: readonly Outcome[],
   now: Instant,
-): Decision<SetMemory> => atOnce(remembering(decision, outcomes, now));
+): Decision<SetMemory> => atOnce(decideAfterWritesInSteps(decision, outcomes, now));
 
 /** The next round, from the outcomes of the last one. */
-export function* remembering(
+export function* decideAfterWritesInSteps(
   { actions, memory, ...rest }: Decision<SetMemory>,
   outcomes: readonly Outcome[],
   now: Instant,

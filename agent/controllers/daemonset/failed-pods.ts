@@ -15,10 +15,10 @@ export interface FailedBackoff {
 export type FailedBackoffs = ReadonlyMap<string, FailedBackoff>;
 
 const first: Millis = 1000;
-const most: Millis = 900_000;
+const maxDelay: Millis = 900_000;
 
 /** The backoff starts over after this time without a failure. */
-const resetAfter: Millis = 2 * most;
+const resetAfter: Millis = 2 * maxDelay;
 
 /** How long a failed pod is kept: for the whole delay of a running backoff; 0 if the pod may be deleted. */
 export function backoffOf(before: FailedBackoff | undefined, generation: number, now: Instant): Millis {
@@ -29,7 +29,7 @@ export function backoffOf(before: FailedBackoff | undefined, generation: number,
 /** The backoff after the deletion of one more failed pod. */
 export function nextBackoff(before: FailedBackoff | undefined, generation: number, now: Instant): FailedBackoff {
   const current = valid(before, generation, now);
-  return { generation, delay: current === undefined ? first : Math.min(most, current.delay * 2), at: now };
+  return { generation, delay: current === undefined ? first : Math.min(maxDelay, current.delay * 2), at: now };
 }
 
 /** Drops expired backoffs. */

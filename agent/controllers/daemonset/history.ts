@@ -2,7 +2,7 @@ import type { ControllerRevision, DaemonSet, Pod } from "../../api/core.ts";
 import type { ObjectMeta } from "../../api/meta.ts";
 import { controlledBy } from "../../api/owners.ts";
 import { controllerRevisions, daemonSets, newObject, pods as podResource } from "../../api/resources.ts";
-import { mapped, type Steps } from "../../base/steps.ts";
+import { mapInSteps, type Steps } from "../../base/steps.ts";
 import { type Action, anyStateOf, refTo } from "../../execution/actions.ts";
 import { hashLabel } from "./daemon-pod.ts";
 import { inOrder, isSameContent, templateHash } from "./template-hash.ts";
@@ -117,7 +117,7 @@ export function surplusRevisions(set: DaemonSet, { old }: History, pods: readonl
  * Increments the collision count, so that the template gets another hash. `live`: the set as read from the API, so that
  * no collision is counted twice.
  */
-export const collisionCounted = (live: DaemonSet): Action => ({
+export const countCollision = (live: DaemonSet): Action => ({
   do: "patch",
   target: refTo(daemonSets, live),
   type: "merge",
@@ -149,7 +149,7 @@ function creation(set: DaemonSet, { hash, data }: NewRevision, revision: number)
 function* relabelled(pods: readonly Pod[], old: readonly KnownRevision[], hash: string): Steps<readonly Action[]> {
   const kept = new Set([hash, ...old.map(hashOf)]);
   const others = pods.filter(({ metadata }) => !kept.has(metadata.labels?.[hashLabel] ?? ""));
-  return yield* mapped(others, (pod) => ({
+  return yield* mapInSteps(others, (pod) => ({
     do: "patch",
     target: anyStateOf(refTo(podResource, pod)),
     type: "merge",

@@ -28,7 +28,7 @@ import { selectorOf } from "./selector.ts";
  * Maximum number of requests to the API per pass: for missing Nodes, and the same number again for pods whose deletion
  * met a conflict.
  */
-const mostRequests = 32;
+const maxRequests = 32;
 
 export async function observe(
   key: string,
@@ -69,7 +69,7 @@ async function refreshed(
   site: SiteView,
 ): Promise<readonly Pod[]> {
   const live = new Map<string, Pod>();
-  const conflicted = mine.filter((pod) => overtaken.has(keyOf(pod))).slice(0, mostRequests);
+  const conflicted = mine.filter((pod) => overtaken.has(keyOf(pod))).slice(0, maxRequests);
   await forEachConcurrently(conflicted, async (pod) => {
     live.set(pod.metadata.uid, bareDaemonPod(await livePod(pod, site)));
   });
@@ -174,7 +174,7 @@ async function vanished(mine: readonly Pod[], site: SiteView): Promise<readonly 
   return gone;
 }
 
-/** Boards of unbound pods that have no Node in the cache, up to `mostRequests`. */
+/** Boards of unbound pods that have no Node in the cache, up to `maxRequests`. */
 function* withoutNode(mine: readonly Pod[], site: SiteView): Steps<readonly string[]> {
   const boards = new Set<string>();
   const missing: string[] = [];
@@ -184,7 +184,7 @@ function* withoutNode(mine: readonly Pod[], site: SiteView): Steps<readonly stri
     if (board === undefined || boards.has(board)) continue;
     boards.add(board);
     if (site.lister(nodes).get(board) === undefined) missing.push(board);
-    if (missing.length === mostRequests) break;
+    if (missing.length === maxRequests) break;
   }
   return missing;
 }

@@ -3,7 +3,7 @@ import { isReady } from "../../api/pods.ts";
 import { daemonSets, pods as podResource } from "../../api/resources.ts";
 import type { Instant, Millis } from "../../base/clock.ts";
 import { isPostponed } from "../../base/postponed.ts";
-import { mappedBy, type Steps } from "../../base/steps.ts";
+import { mapEachInSteps, type Steps } from "../../base/steps.ts";
 import { type Action, deletionTarget, isConflict, type Outcome, refTo } from "../../execution/actions.ts";
 import type { AvailabilityRule } from "./availability.ts";
 import { type LeavingPod, type PodsByBoard, podsByBoard } from "./board.ts";
@@ -38,7 +38,7 @@ export function* podWrites(work: SetWork, context: PodContext, now: Instant): St
   const { set, boards } = work;
   const pods = yield* podsByBoard(work.pods);
   const backoffs = new Map(stillValid(context.backoffs, set.status?.observedGeneration ?? 0, now));
-  const plans = yield* mappedBy(boards, function* (board): Steps<readonly [string, BoardPlan]> {
+  const plans = yield* mapEachInSteps(boards, function* (board): Steps<readonly [string, BoardPlan]> {
     yield;
     const backoff = backoffs.get(board.name);
     const plan = yield* planBoard(board, pods.get(board.name), { set, ...context, backoff }, now);

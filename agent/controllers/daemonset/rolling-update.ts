@@ -1,7 +1,7 @@
 import type { DaemonSet, Pod } from "../../api/core.ts";
 import { isTerminating } from "../../api/pods.ts";
 import type { Instant } from "../../base/clock.ts";
-import { endsStep, mappedBy, type Steps } from "../../base/steps.ts";
+import { endsStep, mapEachInSteps, type Steps } from "../../base/steps.ts";
 import { type AvailabilityRule, isAvailable, mayBeAvailable } from "./availability.ts";
 import { type Board, type LeavingPod, leavingAsBroken, type PodsByBoard } from "./board.ts";
 import { isUpdated } from "./daemon-pod.ts";
@@ -81,7 +81,7 @@ function* pairsOf(
   yield;
   const inOrder = [...names].sort();
   yield;
-  return yield* mappedBy(inOrder, function* (name): Steps<Pair> {
+  return yield* mapEachInSteps(inOrder, function* (name): Steps<Pair> {
     const [fresh, old]: [Pod[], Pod[]] = [[], []];
     for (const [index, pod] of (pods.get(name) ?? []).entries()) {
       if (endsStep(index)) yield;

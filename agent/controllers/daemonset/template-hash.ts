@@ -1,6 +1,6 @@
 import { isRawInteger } from "../../api/exact-integers.ts";
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../../api/json.ts";
-import { endsStep, mappedBy, type Steps } from "../../base/steps.ts";
+import { endsStep, mapEachInSteps, type Steps } from "../../base/steps.ts";
 
 /** The characters of a hash. They do not include vowels, so that a hash never forms a word. */
 const letters = "bcdfghjklmnpqrstvwxz2456789";
@@ -30,7 +30,7 @@ export function* templateHash(template: unknown, collisions: number | undefined)
  */
 export function* canonicalJson(value: unknown): Steps<string> {
   // Builds the text without a sorted copy of the value, because a template may be as large as the API server admits.
-  if (isJsonArray(value)) return `[${(yield* mappedBy(value, canonicalJson)).join(",")}]`;
+  if (isJsonArray(value)) return `[${(yield* mapEachInSteps(value, canonicalJson)).join(",")}]`;
   if (!isJsonObject(value) || isRawInteger(value)) return JSON.stringify(plain(value));
   const members = yield* membersOf(value, function* (name, one) {
     return `${JSON.stringify(name)}:${yield* canonicalJson(one)}`;
@@ -40,7 +40,7 @@ export function* canonicalJson(value: unknown): Steps<string> {
 
 /** The value with its members sorted by name and without null members. */
 export function* inOrder(value: unknown): Steps<JsonValue> {
-  if (isJsonArray(value)) return yield* mappedBy(value, inOrder);
+  if (isJsonArray(value)) return yield* mapEachInSteps(value, inOrder);
   if (!isJsonObject(value) || isRawInteger(value)) return plain(value);
   const members = yield* membersOf(value, function* (name, one) {
     return [name, yield* inOrder(one)] as const;
@@ -50,7 +50,7 @@ export function* inOrder(value: unknown): Steps<JsonValue> {
 
 /** Applies `of` to the members that are not null, sorted by name. */
 function* membersOf<R>(value: JsonObject, of: (name: string, one: JsonValue) => Steps<R>): Steps<R[]> {
-  return yield* mappedBy((yield* namesIn(value)).sort(), (name) => of(name, value[name] ?? null));
+  return yield* mapEachInSteps((yield* namesIn(value)).sort(), (name) => of(name, value[name] ?? null));
 }
 
 /** The names of the members that are not null. */

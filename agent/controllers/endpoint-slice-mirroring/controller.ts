@@ -1,13 +1,13 @@
 import type { Endpoints, Service } from "../../api/core.ts";
 import { endpointSlices, endpoints, services } from "../../api/resources.ts";
-import { type Controller, type Seen, type SiteView, wake } from "../../loop/controller.ts";
+import { type Controller, enqueueOn, type ObjectChange, type SiteView } from "../../loop/controller.ts";
 import { managedBy } from "../endpoints/decide.ts";
 import { outstanding } from "../expectations.ts";
 import { leaderElection } from "../service/eligible.ts";
+import { enqueueOnSlice, slicesOf } from "../slices/enqueue.ts";
 import { noMemory, type SliceMemory } from "../slices/memory.ts";
-import { slicesOf, sliceWake } from "../slices/wake.ts";
 import { workloadReads } from "../workloads.ts";
-import { decide, deciding, type MirrorState, remember } from "./decide.ts";
+import { decide, decideAfterWrites, decideInSteps, type MirrorState } from "./decide.ts";
 import { controllerName } from "./mirrored.ts";
 
 export interface MirroringOptions {
@@ -20,7 +20,11 @@ export const endpointSliceMirroring = ({ most }: MirroringOptions): Controller<M
   name: "endpoint-slice-mirroring",
   reads: workloadReads["endpoint-slice-mirroring"],
   restsOn: [services, endpoints, endpointSlices],
-  wakes: [wake(services, keysOfService), wake(endpoints, keysOfEndpoints), sliceWake(controllerName, 0)],
+  mappings: [
+    enqueueOn(services, keysOfService),
+    enqueueOn(endpoints, keysOfEndpoints),
+    enqueueOnSlice(controllerName, 0),
+  ],
   initialMemory: noMemory,
   async observe(key, site, memory) {
     const expected = await outstanding(memory.expected, endpointSlices, site);
@@ -38,8 +42,8 @@ export const endpointSliceMirroring = ({ most }: MirroringOptions): Controller<M
     return isInApi ? undefined : { kind: "left", slices };
   },
   decide: (state, memory) => decide(state, memory, most),
-  deciding: (state, memory) => deciding(state, memory, most),
-  remember,
+  decideInSteps: (state, memory) => decideInSteps(state, memory, most),
+  decideAfterWrites,
 });
 
 const skipLabel = "endpointslice.kubernetes.io/skip-mirror";
@@ -48,7 +52,7 @@ const isMirrorable = ({ metadata: { labels, annotations } }: Endpoints): boolean
   labels?.[skipLabel] !== "true" && annotations?.[leaderElection] === undefined;
 
 /** Services with a selector have their own slices, so only the addition or removal of a selector matters here. */
-function keysOfService({ key, before, after }: Seen<Service>): readonly string[] {
+function keysOfService({ key, before, after }: ObjectChange<Service>): readonly string[] {
   const [had, has] = [before?.spec?.selector !== undefined, after?.spec?.selector !== undefined];
   if (before === undefined || after === undefined) return (before ? had : has) ? [] : [key];
   return had === has ? [] : [key];
@@ -59,9 +63,9 @@ function keysOfService({ key, before, after }: Seen<Service>): readonly string[]
  * a service without a selector, the managed-by label is ignored, because the service may have lost its selector, or its
  * Endpoints may have been applied from a copy of controller-written ones.
  */
-function keysOfEndpoints({ key, before, after, swept }: Seen<Endpoints>, site: SiteView): readonly string[] {
+function keysOfEndpoints({ key, before, after, resync }: ObjectChange<Endpoints>, site: SiteView): readonly string[] {
   const states = [before, after].flatMap((one) => one ?? []);
   const isWritten = states.every(({ metadata: { labels } }) => labels?.[managedBy.label] === managedBy.us);
-  if (isWritten && !swept && site.lister(services).get(key)?.spec?.selector !== undefined) return [];
+  if (isWritten && !resync && site.lister(services).get(key)?.spec?.selector !== undefined) return [];
   return states.some(isMirrorable) ? [key] : [];
 }

@@ -6,7 +6,7 @@ import { type Action, type ObjectRef, type Outcome, refTo } from "../../executio
 import type { Decision } from "../../loop/controller.ts";
 import type { Expectations } from "../expectations.ts";
 import { afterPart, inParts, type SliceMemory, waitForCache } from "../slices/memory.ts";
-import { recycled } from "../slices/recycle.ts";
+import { recycle } from "../slices/recycle.ts";
 import { partsOf, removal, sliceOwner } from "../slices/write.ts";
 import { type MirroredSlices, mirror, mirroredAnnotations } from "./mirrored.ts";
 
@@ -18,10 +18,10 @@ export type MirrorState =
   | { readonly kind: "mirrored"; readonly endpoints: Endpoints; readonly slices: readonly EndpointSlice[] };
 
 export const decide = (state: MirrorState, memory: SliceMemory, most: number): Decision<SliceMemory> =>
-  atOnce(deciding(state, memory, most));
+  atOnce(decideInSteps(state, memory, most));
 
 /** Decides in steps, because Endpoints may have thousands of subsets. */
-export function* deciding(state: MirrorState, memory: SliceMemory, most: number): Steps<Decision<SliceMemory>> {
+export function* decideInSteps(state: MirrorState, memory: SliceMemory, most: number): Steps<Decision<SliceMemory>> {
   switch (state.kind) {
     case "behind":
       return waitForCache(memory, state.expected);
@@ -32,7 +32,7 @@ export function* deciding(state: MirrorState, memory: SliceMemory, most: number)
       const owner = sliceOwner(endpointsKind, endpoints);
       const mirrored = yield* mirror(endpoints, slices, most);
       const annotations = mirroredAnnotations(endpoints);
-      const plan = recycled(mirrored.plan, owner);
+      const plan = recycle(mirrored.plan, owner);
       const parts = partsOf(plan, owner, { annotationsOf: () => annotations, cause: undefined });
       const next = { ...memory, expected: new Map(), waits: 0 };
       const { actions, memory: kept } = inParts(parts, next);
@@ -43,7 +43,7 @@ export function* deciding(state: MirrorState, memory: SliceMemory, most: number)
   }
 }
 
-export const remember = (
+export const decideAfterWrites = (
   decision: Decision<SliceMemory>,
   outcomes: readonly Outcome[],
   now: Instant,

@@ -5,20 +5,26 @@ import { endpointSlices, nodes, pods, services } from "../../api/resources.ts";
 import { asksForZones, zoneLabel } from "../../api/topology.ts";
 import type { Millis } from "../../base/clock.ts";
 import type { Steps } from "../../base/steps.ts";
-import { type Controller, type Seen, type SiteView, wake, wakeOnChange } from "../../loop/controller.ts";
+import {
+  type Controller,
+  enqueueOn,
+  enqueueOnChange,
+  type ObjectChange,
+  type SiteView,
+} from "../../loop/controller.ts";
 import type { BoardVerdictDeps } from "../board-verdicts.ts";
 import { outstanding } from "../expectations.ts";
 import { readyOf } from "../node-lifecycle/health.ts";
 import { isManaged } from "../service/eligible.ts";
 import { isLargeService } from "../service/large-service.ts";
+import { enqueueOnPod, selectedPods, servicesOf } from "../service/mappings.ts";
 import { silenceOf } from "../service/silence.ts";
-import { podWake, selectedPods, servicesOf } from "../service/wakes.ts";
+import { eachSlice, enqueueOnSlice, slicesOf } from "../slices/enqueue.ts";
 import { noMemory, type SliceMemory } from "../slices/memory.ts";
 import { endpointsOf, type SliceEndpoint } from "../slices/slice.ts";
-import { eachSlice, slicesOf, sliceWake } from "../slices/wake.ts";
 import { workloadReads } from "../workloads.ts";
 import { controllerName } from "./content.ts";
-import { decide, deciding, remember, type SlicesState } from "./decide.ts";
+import { decide, decideAfterWrites, decideInSteps, type SlicesState } from "./decide.ts";
 import { isOverloaded, type ZoneShares, zoneSharesOf } from "./zone-shares.ts";
 
 export interface EndpointSliceDeps {
@@ -41,12 +47,12 @@ export const endpointSlicesOfServices = ({
   name: "endpoint-slice",
   reads: workloadReads["endpoint-slice"],
   restsOn: [services, endpointSlices, pods, nodes],
-  wakes: [
-    wake(services, ({ key }: Seen<Service>) => [key]),
-    podWake(batch),
-    wakeOnChange(nodes, keysLeftOut),
-    wakeOnChange(nodes, keysOverloaded),
-    sliceWake(controllerName, batch),
+  mappings: [
+    enqueueOn(services, ({ key }: ObjectChange<Service>) => [key]),
+    enqueueOnPod(batch),
+    enqueueOnChange(nodes, keysLeftOut),
+    enqueueOnChange(nodes, keysOverloaded),
+    enqueueOnSlice(controllerName, batch),
   ],
   initialMemory: noMemory,
   isLarge: isLargeService,
@@ -64,15 +70,15 @@ export const endpointSlicesOfServices = ({
     return { kind: "selected", service, pods: selected, slices, zones, shares, silence };
   },
   decide: (state, memory, now) => decide(state, memory, most, now),
-  deciding: (state, memory, now) => deciding(state, memory, most, now),
-  remember,
+  decideInSteps: (state, memory, now) => decideInSteps(state, memory, most, now),
+  decideAfterWrites,
 });
 
 /**
  * When a Node is created, enqueues the services that had to leave out its pods, ahead of their retry. As in
  * kube-controller-manager, other services use its zone only after their next change.
  */
-function* keysLeftOut({ key, before, after }: Seen<Node>, site: SiteView): Generator<string | undefined> {
+function* keysLeftOut({ key, before, after }: ObjectChange<Node>, site: SiteView): Generator<string | undefined> {
   if (before !== undefined || after === undefined) return;
   for (const pod of site.lister(pods).byIndex("byNode", key)) {
     for (const service of servicesOf(pod, site)) {
@@ -94,7 +100,7 @@ function* isListed({ metadata: { uid } }: Pod, service: string, site: SiteView):
  * When a Node's readiness or zone changes, enqueues the services that share their endpoints among the zones and now
  * have too few in one of them. These services are few, and are found by an index.
  */
-function* keysOverloaded({ before, after }: Seen<Node>, site: SiteView): Generator<string | undefined> {
+function* keysOverloaded({ before, after }: ObjectChange<Node>, site: SiteView): Generator<string | undefined> {
   if (zoneText(before) === zoneText(after)) return;
   let shares: ZoneShares | undefined;
   for (const service of site.lister(services).byIndex("bySharing", "zones")) {

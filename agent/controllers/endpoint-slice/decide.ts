@@ -43,13 +43,13 @@ export type SlicesState =
 /** How soon an endpoint that is held ready is checked again. */
 const recheck: Millis = 5000;
 /** Backoff in ms for pods that had to be left out, as in kube-controller-manager. */
-const missedRetry = { first: 1000, most: 1_000_000 };
+const missedRetry = { first: 1000, max: 1_000_000 };
 
 export const decide = (state: SlicesState, memory: SliceMemory, most: number, now: Instant): Decision<SliceMemory> =>
-  atOnce(deciding(state, memory, most, now));
+  atOnce(decideInSteps(state, memory, most, now));
 
 /** Decides in steps, because a service may have tens of thousands of ports. */
-export function* deciding(
+export function* decideInSteps(
   state: SlicesState,
   memory: SliceMemory,
   most: number,
@@ -103,7 +103,7 @@ function* decideSelected(
 }
 
 /** After a failed write, the next sync reports the same trigger time, and an Event reports a refusal by the API. */
-export const remember = (
+export const decideAfterWrites = (
   decision: Decision<SliceMemory>,
   outcomes: readonly Outcome[],
   now: Instant,

@@ -1,6 +1,6 @@
 import type { Pod, Service } from "../../api/core.ts";
 import { boardOf, isTerminating } from "../../api/pods.ts";
-import { mapped, type Steps } from "../../base/steps.ts";
+import { mapInSteps, type Steps } from "../../base/steps.ts";
 import { addressesOf, hostnameOf } from "../service/eligible.ts";
 import { type Family, familyOf } from "../service/ip.ts";
 import { offeredBy, targetPortOf } from "../service/target-port.ts";
@@ -32,7 +32,7 @@ export function endpointOf(
 /** The ports of a service resolved on this pod; named ports that the pod lacks are left out. */
 export function* slicePortsOf(pod: Pod, { spec }: Service): Steps<readonly SlicePort[]> {
   const offered = offeredBy(pod);
-  const ports = yield* mapped(spec?.ports ?? [], (port) => {
+  const ports = yield* mapInSteps(spec?.ports ?? [], (port) => {
     const number = targetPortOf(offered, port);
     if (number === undefined) return undefined;
     const { name = "", protocol = "TCP", appProtocol } = port;

@@ -5,7 +5,7 @@ import type { Steps } from "../../base/steps.ts";
 import { isEligible } from "../service/eligible.ts";
 import type { Family } from "../service/ip.ts";
 import { perPod } from "../service/target-port.ts";
-import { recycled } from "../slices/recycle.ts";
+import { recycle } from "../slices/recycle.ts";
 import {
   identityOf,
   isOwnedBy,
@@ -25,7 +25,7 @@ import { pack } from "./pack.ts";
 import { withZoneHints } from "./zone-hints.ts";
 import type { ZoneShares } from "./zone-shares.ts";
 
-export interface Wanted {
+export interface SlicePlanInput {
   readonly service: Service;
   readonly owner: OwnerReference;
   /** The pods that the service selects. */
@@ -57,7 +57,7 @@ export interface SlicesPlan {
  * The changes to all slices of a service (docs/kubernetes-rules.md#endpoint-slices). Slices of families that the
  * service no longer has are removed.
  */
-export function* planOf(wanted: Wanted): Steps<SlicesPlan> {
+export function* planOf(wanted: SlicePlanInput): Steps<SlicesPlan> {
   const families = familiesOf(wanted.service);
   const plans: SlicesPlan[] = [];
   for (const family of families) plans.push(yield* planOfFamily(family, wanted));
@@ -73,7 +73,7 @@ export function* planOf(wanted: Wanted): Steps<SlicesPlan> {
   };
 }
 
-function* planOfFamily(family: Family, wanted: Wanted): Steps<SlicesPlan> {
+function* planOfFamily(family: Family, wanted: SlicePlanInput): Steps<SlicesPlan> {
   const { service, owner, most, shares } = wanted;
   const slices = wanted.slices.filter(({ addressType }) => addressType === family);
   const [own, others] = [
@@ -124,7 +124,7 @@ function* planOfFamily(family: Family, wanted: Wanted): Steps<SlicesPlan> {
       ? { plan: withHints(plan, unchanged, nearnessOf(service)), trouble: undefined }
       : withZoneHints(plan, unchanged, shares);
   const troubles = new Map<Family, string>(trouble === undefined ? [] : [[family, trouble]]);
-  return { plan: recycled(hinted, { reference: owner }), missing, troubles };
+  return { plan: recycle(hinted, { reference: owner }), missing, troubles };
 }
 
 interface Group {
@@ -139,7 +139,7 @@ interface Group {
  */
 function* groupsOf(
   family: Family,
-  { service, pods, ready, zones }: Wanted,
+  { service, pods, ready, zones }: SlicePlanInput,
 ): Steps<{ readonly groups: ReadonlyMap<string, Group>; readonly missing: readonly Pod[] }> {
   const portsOn = perPod(service, function* (pod) {
     const ports = yield* slicePortsOf(pod, service);

@@ -2,7 +2,7 @@ import type { EndpointSlice } from "../../api/core.ts";
 import { endpointsOf, type SliceContent, type SliceEndpoint, type SlicePlan } from "../slices/slice.ts";
 import { contentOf } from "./content.ts";
 import { withHints } from "./hints.ts";
-import { leastFor, type ZoneShares } from "./zone-shares.ts";
+import { minEndpoints, type ZoneShares } from "./zone-shares.ts";
 
 /** Numbers of endpoints for one zone. */
 interface Allocation {
@@ -75,7 +75,7 @@ function allocationsOf(endpoints: number, shares: ZoneShares | undefined): Reado
   }
   const figures = `(${endpoints} endpoints, ${shares.size} zones)`;
   if (shares.size > endpoints) return `Insufficient number of endpoints ${figures}`;
-  const least = new Map([...shares].map(([zone, share]) => [zone, leastFor(share, endpoints)]));
+  const least = new Map([...shares].map(([zone, share]) => [zone, minEndpoints(share, endpoints)]));
   const spare = endpoints - [...least.values()].reduce((sum, count) => sum + count, 0);
   if (spare < 0) {
     return `Unable to allocate minimum required endpoints to each zone without exceeding overload threshold ${figures}`;

@@ -33,7 +33,7 @@ export function zoneSharesOf(nodes: Iterable<Node>): ZoneShares | undefined {
 }
 
 /** The minimum number of endpoints with which a zone with this share is not overloaded. */
-export const leastFor = (share: number, endpoints: number): number =>
+export const minEndpoints = (share: number, endpoints: number): number =>
   Math.ceil(endpoints * share * (1 / (1 + overload)));
 
 /** Whether a zone has fewer of the currently shared endpoints than it needs. */
@@ -41,5 +41,5 @@ export function isOverloaded(byZone: ReadonlyMap<string, number>, shares: ZoneSh
   if (byZone.size === 0) return false;
   if (shares === undefined) return true;
   const total = [...byZone.values()].reduce((sum, count) => sum + count, 0);
-  return [...shares].some(([zone, share]) => (byZone.get(zone) ?? -1) < leastFor(share, total));
+  return [...shares].some(([zone, share]) => (byZone.get(zone) ?? -1) < minEndpoints(share, total));
 }

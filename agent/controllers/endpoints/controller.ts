@@ -1,15 +1,15 @@
 import type { Endpoints, Service } from "../../api/core.ts";
 import { endpoints, nodes, pods, services } from "../../api/resources.ts";
 import type { Millis } from "../../base/clock.ts";
-import { type Controller, type Seen, type SiteView, wake } from "../../loop/controller.ts";
+import { type Controller, enqueueOn, type ObjectChange, type SiteView } from "../../loop/controller.ts";
 import type { BoardVerdictDeps } from "../board-verdicts.ts";
 import { outstanding } from "../expectations.ts";
 import { isManaged, leaderElection } from "../service/eligible.ts";
 import { isLargeService } from "../service/large-service.ts";
+import { enqueueOnPod, selectedPods } from "../service/mappings.ts";
 import { silenceOf } from "../service/silence.ts";
-import { podWake, selectedPods } from "../service/wakes.ts";
 import { workloadReads } from "../workloads.ts";
-import { decide, deciding, type EndpointsState, remember } from "./decide.ts";
+import { decide, decideAfterWrites, decideInSteps, type EndpointsState } from "./decide.ts";
 import { type EndpointsMemory, noMemory } from "./memory.ts";
 
 export interface EndpointsDeps {
@@ -28,7 +28,11 @@ export const endpointsOfServices = ({
   name: "endpoints",
   reads: workloadReads.endpoints,
   restsOn: [services, endpoints, pods, nodes],
-  wakes: [wake(services, ({ key }: Seen<Service>) => [key]), podWake(batch), wake(endpoints, leftovers)],
+  mappings: [
+    enqueueOn(services, ({ key }: ObjectChange<Service>) => [key]),
+    enqueueOnPod(batch),
+    enqueueOn(endpoints, leftovers),
+  ],
   initialMemory: noMemory,
   isLarge: isLargeService,
   async observe(key, site, memory) {
@@ -51,8 +55,8 @@ export const endpointsOfServices = ({
     };
   },
   decide,
-  deciding,
-  remember,
+  decideInSteps,
+  decideAfterWrites,
 });
 
 /** Reads the service from the API, because if it merely left our cache, its Endpoints are kept. */
@@ -61,10 +65,10 @@ async function withoutService(key: string, cached: Endpoints, site: SiteView): P
 }
 
 /**
- * Deleted Endpoints are recreated. The initial sweep also finds Endpoints whose service was deleted while no leader was
- * watching. Endpoints of old leader elections never had a service, and are kept.
+ * Deleted Endpoints are recreated. The initial resync also finds Endpoints whose service was deleted while no leader
+ * was watching. Endpoints of old leader elections never had a service, and are kept.
  */
-function leftovers({ key, after, swept }: Seen<Endpoints>): readonly string[] {
+function leftovers({ key, after, resync }: ObjectChange<Endpoints>): readonly string[] {
   if (after === undefined) return [key];
-  return swept === "first" && after.metadata.annotations?.[leaderElection] === undefined ? [key] : [];
+  return resync === "first" && after.metadata.annotations?.[leaderElection] === undefined ? [key] : [];
 }

@@ -39,13 +39,13 @@ const overCapacity = "endpoints.kubernetes.io/over-capacity";
 /** How soon an address that is held ready is checked again. See docs/judgement.md#harmful-acts. */
 const recheck: Millis = 5000;
 /** Backoff in ms for checking whether the cache shows our writes. */
-const catchUp = { first: 50, most: 2000 };
+const catchUp = { first: 50, max: 2000 };
 
 export const decide = (state: EndpointsState, memory: EndpointsMemory): Decision<EndpointsMemory> =>
-  atOnce(deciding(state, memory));
+  atOnce(decideInSteps(state, memory));
 
 /** Decides in steps, because a service may have tens of thousands of ports. */
-export function* deciding(state: EndpointsState, memory: EndpointsMemory): Steps<Decision<EndpointsMemory>> {
+export function* decideInSteps(state: EndpointsState, memory: EndpointsMemory): Steps<Decision<EndpointsMemory>> {
   switch (state.kind) {
     case "gone": {
       // Requires the resourceVersion that was read, because a recreated service may have taken over the Endpoints
@@ -75,7 +75,7 @@ export function* deciding(state: EndpointsState, memory: EndpointsMemory): Steps
 }
 
 /** After a failed write, the next sync reports the same trigger time, and an Event reports a refusal by the API. */
-export function remember(
+export function decideAfterWrites(
   { actions, memory, ...rest }: Decision<EndpointsMemory>,
   outcomes: readonly Outcome[],
   now: Instant,

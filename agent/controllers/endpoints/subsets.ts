@@ -1,6 +1,6 @@
 import type { Pod, Service } from "../../api/core.ts";
 import { boardOf } from "../../api/pods.ts";
-import { mapped, type Steps } from "../../base/steps.ts";
+import { mapInSteps, type Steps } from "../../base/steps.ts";
 import { addressesOf, hostnameOf, isEligible } from "../service/eligible.ts";
 import type { Subset, SubsetAddress, SubsetPort } from "../service/go-text.ts";
 import { type Family, familyOf } from "../service/ip.ts";
@@ -60,7 +60,7 @@ function* portsOf(pod: Pod, { spec }: Service): Steps<readonly SubsetPort[] | un
   const ports = spec?.ports ?? [];
   if (ports.length === 0) return spec?.clusterIP === "None" ? [] : undefined;
   const offered = offeredBy(pod);
-  const resolved = yield* mapped(ports, (port) => {
+  const resolved = yield* mapInSteps(ports, (port) => {
     const number = targetPortOf(offered, port);
     return number === undefined ? undefined : subsetPort(port, number);
   });

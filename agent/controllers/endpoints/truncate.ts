@@ -1,7 +1,7 @@
 import type { Subset, SubsetAddress } from "../service/go-text.ts";
 
 /** Maximum number of addresses in one Endpoints object. */
-const mostAddresses = 1000;
+const maxAddresses = 1000;
 
 export interface Truncated {
   readonly subsets: readonly Subset[];
@@ -16,9 +16,9 @@ export interface Truncated {
 export function truncate(subsets: readonly Subset[]): Truncated {
   const ready = countOf(subsets, ({ addresses }) => addresses);
   const notReady = countOf(subsets, ({ notReadyAddresses }) => notReadyAddresses);
-  if (ready + notReady <= mostAddresses) return { subsets, isTruncated: false };
-  const room = ready > mostAddresses ? mostAddresses : mostAddresses - ready;
-  const total = ready > mostAddresses ? ready : notReady;
+  if (ready + notReady <= maxAddresses) return { subsets, isTruncated: false };
+  const room = ready > maxAddresses ? maxAddresses : maxAddresses - ready;
+  const total = ready > maxAddresses ? ready : notReady;
   let left = room;
   const cut = (list: readonly SubsetAddress[] | undefined): readonly SubsetAddress[] => {
     const { length } = list ?? [];
@@ -27,7 +27,7 @@ export function truncate(subsets: readonly Subset[]): Truncated {
     return kept;
   };
   const kept = subsets.map(({ addresses, notReadyAddresses, ...rest }): Subset => {
-    if (ready > mostAddresses) return { ...named("addresses", cut(addresses)), ...rest };
+    if (ready > maxAddresses) return { ...named("addresses", cut(addresses)), ...rest };
     return { ...named("addresses", addresses ?? []), ...named("notReadyAddresses", cut(notReadyAddresses)), ...rest };
   });
   const isLeft = ({ addresses, notReadyAddresses }: Subset): boolean => Boolean(addresses ?? notReadyAddresses);

@@ -1,4 +1,4 @@
-import { deservesUnknown, type Examined } from "./health.ts";
+import { type Examined, needsUnknownCondition } from "./health.ts";
 import { zoneOf } from "./zones/zones.ts";
 
 /**
@@ -18,7 +18,7 @@ export function nextToMark(examined: readonly Examined[], hasPods: (board: strin
   for (const isEmpty of [false, true]) {
     const ranks = new Map<string, number>();
     const boards = examined
-      .filter((board) => deservesUnknown(board) && hasPods(nameOf(board)) !== isEmpty)
+      .filter((board) => needsUnknownCondition(board) && hasPods(nameOf(board)) !== isEmpty)
       .sort((a, b) => a.health.probe.mono - b.health.probe.mono);
     for (const board of boards) {
       const zone = zoneOf(board.sighting.node);

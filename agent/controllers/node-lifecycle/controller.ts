@@ -11,7 +11,7 @@ import type { Controller, SiteView } from "../../loop/controller.ts";
 import { openValve, type ValveNow } from "../safety-valve.ts";
 import { nextToMark } from "./condition-order.ts";
 import { decide, remember } from "./decide.ts";
-import { deservesUnknown, type Examined, noWord, type Sighting, type WordOf } from "./health.ts";
+import { type Examined, type LanAnswerOf, needsUnknownCondition, noLanAnswer, type Sighting } from "./health.ts";
 import type { BoardRecord, SiteMemory } from "./memory.ts";
 import type { MonitorPass, SiteState } from "./pass.ts";
 import { readProofs } from "./proofs.ts";
@@ -31,7 +31,7 @@ export interface NodeLifecycleDeps {
   /** The safety valve at this time; by default it is open. */
   readonly valve?: (now: Instant) => ValveNow;
   /** The last words of boards; by default there are none. */
-  readonly wordOf?: WordOf;
+  readonly wordOf?: LanAnswerOf;
   /** What this process keeps of its last term; by default nothing. */
   readonly recalled?: Recollection;
 }
@@ -40,9 +40,9 @@ export interface NodeLifecycleDeps {
 export const siteKey = "site";
 
 /** Maximum number of pods marked per pass, because a silent zone can have more pods than fit into memory. */
-const mostPods = 500;
+const maxPods = 500;
 /** Maximum number of missing boards that a pass looks up in the API, to learn whether they were deleted. */
-const mostDepartures = 32;
+const maxDepartures = 32;
 /** Tolerance for timers that fire early. */
 const early: Millis = 1;
 
@@ -55,12 +55,12 @@ export const nodeLifecycle = ({
   inherited,
   holds: held = () => noHolds,
   valve: valveAt = () => openValve,
-  wordOf = noWord,
+  wordOf = noLanAnswer,
   recalled = noRecollection,
 }: NodeLifecycleDeps): Controller<SiteState, SiteMemory> => ({
   name: "node-lifecycle",
   reads: [nodes, leases, pods],
-  wakes: [],
+  mappings: [],
   firstKeys: [siteKey],
   initialMemory: memoryAfter(recalled),
   // A pass ends in time regardless of how few requests are allowed; the next one sends the rest. A fifth of each period
@@ -78,7 +78,7 @@ export const nodeLifecycle = ({
     }
     const examined = await readProofs(sightings(site, memory, wordOf), { site, memory, link, holds, settings });
     const missing = link.live ? await departures(site, memory, examined) : new Map();
-    const occupied = await site.inTurns(occupiedOf(examined.filter(deservesUnknown), site));
+    const occupied = await site.inTurns(occupiedOf(examined.filter(needsUnknownCondition), site));
     const next = nextToMark(examined, (name) => occupied.has(name)).flatMap(
       (board) => wholeOf(board, site, memory) ?? [],
     );
@@ -97,10 +97,10 @@ export const nodeLifecycle = ({
     };
   },
   decide: (state, memory, now) => decide(state, memory, settings, now),
-  remember: (decision, outcomes, now) => remember(decision, outcomes, settings, now),
+  decideAfterWrites: (decision, outcomes, now) => remember(decision, outcomes, settings, now),
 });
 
-function sightings(site: SiteView, memory: SiteMemory, wordOf: WordOf): readonly Sighting[] {
+function sightings(site: SiteView, memory: SiteMemory, wordOf: LanAnswerOf): readonly Sighting[] {
   const versions = new Map<string, string>();
   for (const { metadata } of site.lister(leases).list()) {
     if (metadata.namespace === boardLeaseNamespace) versions.set(metadata.name, metadata.resourceVersion);
@@ -110,7 +110,7 @@ function sightings(site: SiteView, memory: SiteMemory, wordOf: WordOf): readonly
     const { name } = node.metadata;
     const record = memory.boards.get(name);
     const { node: newest, cached, lease } = sighting(node, versions.get(name), record);
-    boards.push({ node: slim(newest, record?.health), cached, lease, word: wordOf(name) });
+    boards.push({ node: slim(newest, record?.health), cached, lease, lanAnswer: wordOf(name) });
   }
   return boards;
 }
@@ -178,7 +178,7 @@ async function observeTurns(
     readonly holds: Holds;
     readonly valve: ValveNow;
     readonly settings: NodeLifecycleSettings;
-    readonly wordOf: WordOf;
+    readonly wordOf: LanAnswerOf;
   },
 ): Promise<SiteState> {
   const isInQuarantine = isQuarantineActive(memory.quarantine);
@@ -192,7 +192,7 @@ async function observeTurns(
     if (node === undefined) gone.push(name);
     else {
       const seen = sighting(node, lease?.metadata.resourceVersion, memory.boards.get(name));
-      boards.push({ ...seen, word: wordOf(name) });
+      boards.push({ ...seen, lanAnswer: wordOf(name) });
     }
   }
   return { kind: "drain", link, holds, valve, boards: link.live ? await reread(boards, site, memory) : boards, gone };
@@ -237,7 +237,7 @@ async function departures(
   boards: readonly Examined[],
 ): Promise<ReadonlyMap<string, "deleted" | "released">> {
   const present = new Set(boards.map(({ sighting: { node } }) => node.metadata.name));
-  const left = [...memory.boards].filter(([name]) => !present.has(name)).slice(0, mostDepartures);
+  const left = [...memory.boards].filter(([name]) => !present.has(name)).slice(0, maxDepartures);
   const missing = new Map<string, "deleted" | "released">();
   await forEachConcurrently(left, async ([name, { health }]) => {
     const node = await site.fetch(nodes, name);
@@ -274,7 +274,7 @@ function* podsOfSilent(
     ...next.filter(({ readyBefore }) => readyBefore === "True"),
   ]) {
     const { name } = sighting.node.metadata;
-    if (count >= mostPods) break;
+    if (count >= maxPods) break;
     if (found.has(name)) continue;
     const onBoard: ObjectRef[] = [];
     for (const pod of site.lister(pods).referencesByIndex("byNodeIfReady", name)) {

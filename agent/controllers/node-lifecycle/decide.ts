@@ -10,7 +10,7 @@ import { nextRespites, respiteSince } from "../../judgement/respites.ts";
 import { isSilent, permitsHarm } from "../../judgement/verdict.ts";
 import type { Decision } from "../../loop/controller.ts";
 import { markGrounds } from "./grounds.ts";
-import { deservesUnknown, type Examined, examine, silentConditions } from "./health.ts";
+import { type Examined, examine, needsUnknownCondition, silentConditions } from "./health.ts";
 import type { SiteMemory } from "./memory.ts";
 import { confirmedDeadBy } from "./out-of-service.ts";
 import { endOf, outcomeRound } from "./outcome-round.ts";
@@ -55,10 +55,10 @@ export function decide(
 }
 
 /**
- * How often a pass tries to write the conditions of a board, and the pause between the tries, as in
+ * Number of times a pass tries to write the conditions of a board, and the pause between the tries, as in
  * kube-controller-manager.
  */
-const mostTries = 5;
+const maxTries = 5;
 const pause: Millis = 20;
 
 /** Derives the next round from the outcomes of the last one. Pure, as `decide` is. */
@@ -91,7 +91,7 @@ function afterTry(pass: MonitorPass, outcomes: readonly Outcome[], now: Instant)
     tried.add(name);
     if (!outcome.ok && dispositionOf(outcome.error) !== "drop") failed.add(name);
   }
-  const stage = failed.size > 0 && pass.tries < mostTries ? "retry" : "conditions";
+  const stage = failed.size > 0 && pass.tries < maxTries ? "retry" : "conditions";
   return { ...pass, roundEndedAt: endOf(outcomes, now), stage, examined, written, tried, toRetry: failed };
 }
 
@@ -143,7 +143,7 @@ function monitor(
       examined,
       pods,
       inherited,
-      forgotten: new Set(state.missing.keys()),
+      removedBoards: new Set(state.missing.keys()),
       taintRemovals: back,
       written: new Map(),
       toRetry: new Set(),
@@ -186,7 +186,7 @@ function retry(
 function writesOf(examined: readonly Examined[], now: Instant): readonly Action[] {
   const time = timestamp(now);
   return examined
-    .filter(deservesUnknown)
+    .filter(needsUnknownCondition)
     .map((board) =>
       writeConditions(board.sighting.node, silentConditions(board.sighting.node, time), markGrounds(board)),
     );

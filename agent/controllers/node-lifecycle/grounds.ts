@@ -13,7 +13,7 @@ import type { Judged } from "./judge.ts";
 import type { BoardRecord, SiteMemory, ZoneRecord } from "./memory.ts";
 import type { NodeLifecycleSettings } from "./settings.ts";
 import { restraintOfValve } from "./tainted-boards.ts";
-import { deservedBy } from "./taints.ts";
+import { desiredTaintFor } from "./taints.ts";
 import { zoneName } from "./zones/zones.ts";
 
 /** What a taint depends on, besides its board and zone. */
@@ -105,16 +105,16 @@ export function dueTaints({ boards, zones }: SiteMemory, known: TaintCircumstanc
   const held: DueAct[] = [];
   const waiting: DueAct[] = [];
   for (const [name, record] of boards) {
-    if (record.taint || record.unwritten || deservedBy(record.ready) === undefined) continue;
+    if (record.taint || record.unwritten || desiredTaintFor(record.ready) === undefined) continue;
     const zone = zones.get(record.zone);
     const isQueued = zone?.queue.waiting.has(name) === true;
     // Thousands of boards may be held, such as in a dark zone.
-    if (held.length === mostDue && (waiting.length === mostDue || !isQueued || zone?.queue.rate === 0)) continue;
+    if (held.length === maxDue && (waiting.length === maxDue || !isQueued || zone?.queue.rate === 0)) continue;
     const board = { name, ...record };
     const grounds = taintGrounds(board, zone, known, valveFact(shut));
     const restraint = restraintOf(rulingOf(grounds), board, zone, { ...known, shut });
     const list = restraint ? held : waiting;
-    if (list.length === mostDue || (restraint === undefined && !isQueued)) continue;
+    if (list.length === maxDue || (restraint === undefined && !isQueued)) continue;
     const on = { kind: nodes.kind, name, uid: record.health.uid };
     list.push({ on, grounds, restraint });
   }
@@ -122,7 +122,7 @@ export function dueTaints({ boards, zones }: SiteMemory, known: TaintCircumstanc
 }
 
 /** Maximum number of held boards, and of waiting ones; any others are neither recorded nor counted as held. */
-const mostDue = 100;
+const maxDue = 100;
 
 /** The ruling on a taint as a restraint with its details; undefined if the taint is not held back. */
 function restraintOf(

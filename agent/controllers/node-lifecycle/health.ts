@@ -5,8 +5,8 @@ import type { GateFacts } from "../../decisions/grounds.ts";
 import { confirmedBy, digestOfSign, type Holds } from "../../holds/holds.ts";
 import { heardNow, type LanAnswer } from "../../judgement/lan-answer.ts";
 import type { Link } from "../../judgement/link.ts";
-import { goesOn, type PastSilences, silenceBegan } from "../../judgement/past-silence.ts";
-import { isPresent, type Missed, missedSince, type Respite } from "../../judgement/respites.ts";
+import { hasContinued, type PastSilences, silenceBegan } from "../../judgement/past-silence.ts";
+import { isCurrentRespite, type Missed, missedSince, type Respite } from "../../judgement/respites.ts";
 import { isToMark } from "../../judgement/ruling.ts";
 import { type Evidence, type Verdict, verdictOf } from "../../judgement/verdict.ts";
 import type { NodeLifecycleSettings } from "./settings.ts";
@@ -21,15 +21,15 @@ export interface Sighting {
   readonly lease: string | undefined;
   /** The Lease's resourceVersion as read from the API in this pass; absent if it was not read. */
   readonly answer?: { readonly lease: string | undefined };
-  /** The board's last word at the time of the pass that reads the board; undefined if there is none. */
-  readonly word?: LanAnswer | undefined;
+  /** The board's last LAN answer at the time of the pass that reads the board; undefined if there is none. */
+  readonly lanAnswer?: LanAnswer | undefined;
 }
 
-/** A board's last word; undefined if there is none. */
-export type WordOf = (board: string) => LanAnswer | undefined;
+/** A board's last LAN answer; undefined if there is none. */
+export type LanAnswerOf = (board: string) => LanAnswer | undefined;
 
 /** Used if no board is asked on the LAN. */
-export const noWord: WordOf = () => undefined;
+export const noLanAnswer: LanAnswerOf = () => undefined;
 
 /**
  * The state of a board that is kept between passes. Timestamps of the board are kept as text and only compared for
@@ -101,7 +101,7 @@ export function examine(
   const ready = readyOf(sighting.node);
   const silence = before === undefined ? silences?.get(sighting.node.metadata.name) : undefined;
   const seen = healthAfter(last, sighting, { link, settings, now });
-  const health = silence && goesOn(silence, seen) ? { ...seen, silentFrom: silence.since } : seen;
+  const health = silence && hasContinued(silence, seen) ? { ...seen, silentFrom: silence.since } : seen;
   const evidence = evidenceOf(health, sighting, { link, holds, settings, now });
   return { sighting, health, evidence, verdict: verdictOf(evidence), readyBefore: ready?.status };
 }
@@ -116,7 +116,7 @@ export const isOwn = (
 ): boolean => policy === "evidence" && metadata.name === ownNode;
 
 /** Whether the conditions of the board have to be written. */
-export const deservesUnknown = ({ verdict, readyBefore }: Examined): boolean => isToMark(verdict, readyBefore);
+export const needsUnknownCondition = ({ verdict, readyBefore }: Examined): boolean => isToMark(verdict, readyBefore);
 
 /** The status of a Ready condition in the facts of a decision. */
 export const readyFact = (status: string | undefined): Pick<GateFacts, "ready"> =>
@@ -130,7 +130,7 @@ export const readyOf = ({ status }: Node): NodeCondition | undefined => conditio
  */
 function evidenceOf(
   health: NodeHealth,
-  { node, lease, word }: Sighting,
+  { node, lease, lanAnswer }: Sighting,
   { link, holds, settings, now }: Circumstances,
 ): Evidence {
   const since = silentSince(health, link);
@@ -145,7 +145,7 @@ function evidenceOf(
     missedMs: missedNow(health, link),
     provenMs: proof && Math.max(0, silentMs - silentUpTo(proof)),
     own: isOwn(node, settings),
-    heard: settings.policy === "evidence" ? heardNow(word, settings.unmanagedHold, now) : undefined,
+    heard: settings.policy === "evidence" ? heardNow(lanAnswer, settings.unmanagedHold, now) : undefined,
     confirmedBy:
       holds.confirmed.size === 0
         ? undefined
@@ -154,9 +154,9 @@ function evidenceOf(
 }
 
 /**
- * A digest of a board's last sign of life, for confirmations that the board is dead. `lease`: the resourceVersion of
- * its Lease. For a board that has never reported, marking it silent sets its creation time as heartbeat, so the two
- * count as the same sign.
+ * The digest of a board's last heartbeat that an operator's confirmation of its death is stored with. `lease`: the
+ * resourceVersion of its Lease. A board that never reported has no heartbeat time until the write of Ready=Unknown sets
+ * it to the creation time, so that time is used from the start: the digest stays the same.
  */
 export const lastSignOf = (node: Node, lease: string | undefined): string => {
   const { uid, creationTimestamp = "" } = node.metadata;
@@ -166,7 +166,8 @@ export const lastSignOf = (node: Node, lease: string | undefined): string => {
 /** What the board missed before the current respite began, unless it has reported since. */
 export function missedNow(health: NodeHealth, link: Link): Millis | undefined {
   const { missed } = health;
-  if (missed === undefined || !isPresent(missed, link) || isAfter(silenceBegan(health), missed.since)) return undefined;
+  if (missed === undefined || !isCurrentRespite(missed, link) || isAfter(silenceBegan(health), missed.since))
+    return undefined;
   return Math.floor(missed.length);
 }
 

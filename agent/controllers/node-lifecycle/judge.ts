@@ -5,11 +5,11 @@ import type { Cause } from "../../execution/actions.ts";
 import { isQuarantineActive } from "../../judgement/link.ts";
 import { restraintBy } from "../../judgement/ruling.ts";
 import { type Evidence, isWitnessed, type Verdict } from "../../judgement/verdict.ts";
-import { afterWrite, deservesUnknown, type Examined, type NodeHealth } from "./health.ts";
+import { afterWrite, type Examined, type NodeHealth, needsUnknownCondition } from "./health.ts";
 import type { BoardRecord, SiteMemory } from "./memory.ts";
 import { confirmedDeadBy } from "./out-of-service.ts";
 import type { NodeLifecycleSettings } from "./settings.ts";
-import { deservedBy, runningTaint } from "./taints.ts";
+import { desiredTaintFor, runningTaint } from "./taints.ts";
 import type { Budget, RunningTaint } from "./zones/budget.ts";
 import { zoneOf } from "./zones/zones.ts";
 
@@ -58,7 +58,7 @@ export function judgeBoard(
   };
   const wrote = written !== undefined;
   const node = wrote ? written : sighting.node;
-  const unsettled = deservesUnknown(examined) && !wrote;
+  const unsettled = needsUnknownCondition(examined) && !wrote;
   return {
     name: node.metadata.name,
     zone: zoneOf(node),
@@ -111,7 +111,7 @@ export type TaintPlan =
 export function taintPlan(board: Judged): TaintPlan {
   if (board.unsettled) return "held";
   if (board.ready === "True") return "clear";
-  const deserved = deservedBy(board.ready);
+  const deserved = desiredTaintFor(board.ready);
   if (isExonerated(board)) return "clear";
   if (deserved === undefined || !mayTaint(board)) return "held";
   if (taintOf(board.node, deserved.opposite)) return "swap";

@@ -1,6 +1,6 @@
 import type { Node } from "../../api/core.ts";
 import type { Instant, Millis } from "../../base/clock.ts";
-import type { Foreign } from "../../base/json.ts";
+import type { UnknownFields } from "../../base/json.ts";
 import { noQuarantine, type Quarantine } from "../../judgement/link.ts";
 import { noPastSilences, type PastSilences } from "../../judgement/past-silence.ts";
 import type { Respite } from "../../judgement/respites.ts";
@@ -43,7 +43,7 @@ export interface ZoneRecord {
   /** Boards tainted within the last hour, in buckets of a minute. */
   readonly evictions: readonly Evictions[];
   /** Unknown fields of the inherited budget, passed on unchanged. */
-  readonly foreign: Foreign;
+  readonly foreign: UnknownFields;
 }
 
 /** The number of boards tainted in the minute that begins at `at`. */
@@ -87,7 +87,7 @@ export interface SiteMemory {
   /** When the oldest pending condition write became due; undefined if none is pending. */
   readonly behindSince: Instant | undefined;
   /** Unknown fields of the inherited budget, written by a newer program; passed on unchanged. */
-  readonly foreign: Foreign;
+  readonly foreign: UnknownFields;
   /** The pass that is waiting for the outcomes of its writes; undefined if there is none. */
   readonly pass: Pass | undefined;
 }

@@ -2,7 +2,7 @@ import type { Node } from "../../api/core.ts";
 import { nodes } from "../../api/resources.ts";
 import type { Instant } from "../../base/clock.ts";
 import { refTo } from "../../execution/actions.ts";
-import { type Controller, type Decision, type Seen, wake } from "../../loop/controller.ts";
+import { type Controller, type Decision, enqueueOn, type ObjectChange } from "../../loop/controller.ts";
 import { readyOf } from "./health.ts";
 import { laggingLabels, scheduledTaints } from "./taints.ts";
 
@@ -14,7 +14,7 @@ import { laggingLabels, scheduledTaints } from "./taints.ts";
 export const nodeTaints: Controller<Node, undefined> = {
   name: "node-taints",
   reads: [nodes],
-  wakes: [{ ...wake(nodes, ({ key }) => [key]), isUrgent: isComingBack }],
+  mappings: [{ ...enqueueOn(nodes, ({ key }) => [key]), isUrgent: isComingBack }],
   initialMemory: undefined,
   observe: (name, site) => site.lister(nodes).get(name),
   decide: decideNodeTaints,
@@ -23,7 +23,7 @@ export const nodeTaints: Controller<Node, undefined> = {
 /**
  * Whether the board became ready. This is urgent, because pods wait for it; tainting thousands of silent boards is not.
  */
-function isComingBack({ before, after }: Seen<Node>): boolean {
+function isComingBack({ before, after }: ObjectChange<Node>): boolean {
   const isReady = (node: Node): boolean => readyOf(node)?.status === "True";
   return before !== undefined && after !== undefined && !isReady(before) && isReady(after);
 }

@@ -6,8 +6,8 @@ import type { Instant, Millis } from "../../base/clock.ts";
 import { type JsonRecord, recordIn } from "../../base/json.ts";
 import type { Confirmed } from "../../decisions/grounds.ts";
 import { type Action, type Cause, refTo } from "../../execution/actions.ts";
-import { longestBy } from "../../holds/holds.ts";
-import { type Controller, wake } from "../../loop/controller.ts";
+import { maxByLength } from "../../holds/holds.ts";
+import { type Controller, enqueueOn } from "../../loop/controller.ts";
 import { readyOf } from "./health.ts";
 import { nodeEvent } from "./pass.ts";
 
@@ -27,7 +27,7 @@ export interface Confirmer {
 }
 
 /** In characters. A longer text in the annotation, which other clients may write, is cut. */
-const longestText = 256;
+const maxTextLength = 256;
 
 /** The operator whom our annotation names; undefined if there is no annotation. */
 export function confirmerOf(node: Node): Confirmer | undefined {
@@ -35,8 +35,8 @@ export function confirmerOf(node: Node): Confirmer | undefined {
   if (mark === undefined) return undefined;
   const { by, reason } = mark;
   return {
-    ...(typeof by === "string" && { by: by.slice(0, longestText) }),
-    ...(typeof reason === "string" && { reason: reason.slice(0, longestText) }),
+    ...(typeof by === "string" && { by: by.slice(0, maxTextLength) }),
+    ...(typeof reason === "string" && { reason: reason.slice(0, maxTextLength) }),
   };
 }
 
@@ -69,14 +69,16 @@ export interface OutOfService {
   readonly hasReported: boolean;
 }
 
-/** How often a board out of service is checked: a mere heartbeat is no change of the cache that could enqueue it. */
+/**
+ * Interval between checks of a board out of service: a mere heartbeat is no change of the cache that could enqueue it.
+ */
 const checkPeriod: Millis = 5000;
 
 /** Once a board that an operator confirmed to be dead gives a sign of life, removes the taint. */
 export const outOfServiceBoards: Controller<OutOfService, undefined> = {
   name: "out-of-service",
   reads: [nodes, leases],
-  wakes: [wake(nodes, ({ key, after }) => (after && markOf(after) ? [key] : []))],
+  mappings: [enqueueOn(nodes, ({ key, after }) => (after && markOf(after) ? [key] : []))],
   initialMemory: undefined,
   observe(name, site) {
     const node = site.lister(nodes).get(name);
@@ -139,7 +141,7 @@ function sinceMark(mark: JsonRecord, node: Node, lease: string | undefined): Con
   return mark.lease === signs.lease && mark.heartbeat === signs.heartbeat ? "silent" : "heard";
 }
 
-const authorOf = ({ by }: JsonRecord): string => (typeof by === "string" ? by.slice(0, longestBy) : "an operator");
+const authorOf = ({ by }: JsonRecord): string => (typeof by === "string" ? by.slice(0, maxByLength) : "an operator");
 
 /** The cause of an act that an operator's word about a board ordered. */
 export const confirmedCause = (board: string): Cause => ({

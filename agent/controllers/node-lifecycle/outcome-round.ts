@@ -60,8 +60,8 @@ function withPassEnded(
 ): Decision<SiteMemory> {
   const known = { link, holds, valve, isInQuarantine: isQuarantineActive(memory.quarantine), settings, now };
   const may = mayHaveTurn(memory.boards, known);
-  const wakes = [memory.monitorAt, ...[...memory.zones.values()].map((zone) => nextPassAt(zone, may, now))];
-  const requeueAfter = Math.min(...wakes.filter((at) => at !== undefined).map((at) => elapsed(now, at)));
+  const dueAt = [memory.monitorAt, ...[...memory.zones.values()].map((zone) => nextPassAt(zone, may, now))];
+  const requeueAfter = Math.min(...dueAt.filter((at) => at !== undefined).map((at) => elapsed(now, at)));
   const due = dueTaints(memory, known);
   return { actions: [], memory, requeueAfter: Math.max(0, requeueAfter), due };
 }

@@ -66,7 +66,7 @@ export interface MonitorPass {
   readonly pods: ReadonlyMap<string, readonly ObjectRef[]>;
   readonly inherited: Budget | undefined;
   /** Boards that were deleted or left the site. */
-  readonly forgotten: ReadonlySet<string>;
+  readonly removedBoards: ReadonlySet<string>;
   /** Boards that are ready and still have our taint, which is removed before anything else is written. */
   readonly taintRemovals: ReadonlyMap<string, TaintWrite>;
   /** The new versions of the Nodes whose conditions were written. */

@@ -5,7 +5,13 @@ import type { Instant, Millis } from "../../base/clock.ts";
 import { refTo } from "../../execution/actions.ts";
 import { type Link, latestQuarantineEnd, linkOf } from "../../judgement/link.ts";
 import { isWitnessed } from "../../judgement/verdict.ts";
-import { type Controller, type Decision, type Seen, type SiteView, wakeOnChange } from "../../loop/controller.ts";
+import {
+  type Controller,
+  type Decision,
+  enqueueOnChange,
+  type ObjectChange,
+  type SiteView,
+} from "../../loop/controller.ts";
 import { isOwn, readyOf } from "./health.ts";
 import type { BoardRecord } from "./memory.ts";
 import { markNotReady } from "./pods-not-ready.ts";
@@ -36,7 +42,7 @@ export function podReadiness({ settings, recordOf }: PodReadinessDeps): Controll
     name: "pod-readiness",
     reads: [nodes, pods],
     restsOn: [nodes],
-    wakes: [wakeOnChange(pods, (change, site) => keysOfNew(change, site, readinessOf))],
+    mappings: [enqueueOnChange(pods, (change, site) => keysOfNew(change, site, readinessOf))],
     initialMemory: undefined,
     observe(key, site) {
       const pod = site.lister(pods).get(key);
@@ -82,11 +88,11 @@ function decidePodReadiness(
 }
 
 /**
- * Keys of pods that were just bound to a board that is not ready, or that just appeared on one. Older pods are marked
- * by the monitor pass or by a living kubelet.
+ * Keys of pods that were deleted, were just bound to a board that is not ready, or just appeared on one. Older pods are
+ * marked by the monitor pass or by a running kubelet.
  */
 function keysOfNew(
-  { key, before, after }: Seen<Pod>,
+  { key, before, after }: ObjectChange<Pod>,
   site: SiteView,
   readinessOf: (node: Node) => string | undefined,
 ): readonly string[] {

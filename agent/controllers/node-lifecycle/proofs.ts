@@ -8,7 +8,7 @@ import type { SiteMemory } from "./memory.ts";
  * Maximum number of boards read from the API per pass, because if a watch has stalled unnoticed, every board appears
  * silent.
  */
-const mostRequests = 64;
+const maxRequests = 64;
 
 /**
  * Examines every board. If a board is about to count as silent and no watch proves its silence, its Lease is read from
@@ -27,7 +27,7 @@ export async function readProofs(
   const found = sightings.map(examined);
   if (!link.live) return found;
   const open = [...found.entries()].filter(([, { verdict }]) => verdict.verdict === "unknown");
-  await forEachConcurrently(open.slice(0, mostRequests), async ([index, board]) => {
+  await forEachConcurrently(open.slice(0, maxRequests), async ([index, board]) => {
     found[index] = examined(await reread(board, site));
   });
   return found;

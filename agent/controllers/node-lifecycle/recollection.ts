@@ -17,7 +17,7 @@ export interface Recollection {
 export const noRecollection: Recollection = { respites: [], silences: noPastSilences };
 
 /** Maximum number of boards that are kept, those that have been silent longest. */
-const mostSilences = 500;
+const maxSilences = 500;
 
 export function recollect({ respites, boards }: SiteMemory, gracePeriod: Millis): Recollection {
   const lastReport = [...boards.values()].map(({ health }) => health.reportedAt).reduce(laterOf, undefined);
@@ -26,7 +26,7 @@ export function recollect({ respites, boards }: SiteMemory, gracePeriod: Millis)
       isKept(board, lastReport, gracePeriod) ? [[name, silenceOf(board.health)] as const] : [],
     )
     .sort(([, a], [, b]) => a.since.mono - b.since.mono)
-    .slice(0, mostSilences);
+    .slice(0, maxSilences);
   return { respites, silences: new Map(silences) };
 }
 

@@ -1,7 +1,7 @@
 import type { Node, Taint } from "../../api/core.ts";
 import type { Outcome } from "../../execution/actions.ts";
 import type { Examined } from "./health.ts";
-import { deservesUnknown } from "./health.ts";
+import { needsUnknownCondition } from "./health.ts";
 import type { TaintWrite } from "./pass.ts";
 import { withoutNoExecute } from "./taints.ts";
 
@@ -14,7 +14,7 @@ export function taintRemovals(examined: readonly Examined[]): ReadonlyMap<string
   const back = new Map<string, TaintWrite>();
   for (const board of examined) {
     const { node, cached } = board.sighting;
-    if (board.readyBefore !== "True" || deservesUnknown(board)) continue;
+    if (board.readyBefore !== "True" || needsUnknownCondition(board)) continue;
     const taints = withoutNoExecute(node);
     if (taints)
       back.set(node.metadata.name, { node, cached, taints, cause: undefined, grounds: undefined, turn: undefined });

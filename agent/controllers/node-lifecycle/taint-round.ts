@@ -12,7 +12,7 @@ import { type MonitorPass, nodeEvent, type TaintWrite, writeTaints } from "./pas
 import { markNotReady } from "./pods-not-ready.ts";
 import type { NodeLifecycleSettings } from "./settings.ts";
 import { roomForTaints } from "./tainted-boards.ts";
-import { deservedBy, runningTaint, swapped, withoutNoExecute } from "./taints.ts";
+import { desiredTaintFor, runningTaint, swapTaints, withoutNoExecute } from "./taints.ts";
 import { mayHaveTurn, planTurns } from "./turn-writes.ts";
 import { addAll, putFirst, removeAll } from "./zones/eviction-queue.ts";
 import { judgeZones } from "./zones/site-zones.ts";
@@ -39,7 +39,7 @@ export function taintRound(
   // board of the site is ready, taints are removed from Nodes that joined and from those whose removal failed before.
   const isToClear = (board: Judged): boolean =>
     disruption === "silenced" ||
-    (isNew(board, memory) && deservedBy(board.ready) === undefined) ||
+    (isNew(board, memory) && desiredTaintFor(board.ready) === undefined) ||
     (disruption === "all-silent" && (memory.uncleared.has(board.name) || hasJoined(board, memory)));
   const planOf = (board: Judged): TaintPlan => {
     const plan = isToClear(board) ? "clear" : taintPlan(board);
@@ -95,7 +95,7 @@ const hasJoined = (board: Judged, memory: SiteMemory): boolean => memory.boards.
 
 function recordsOf(
   boards: readonly Judged[],
-  { inherited, forgotten, link }: MonitorPass,
+  { inherited, removedBoards: forgotten, link }: MonitorPass,
   memory: SiteMemory,
   {
     fresh,
@@ -165,11 +165,11 @@ function taintWrite(
     const taints = withoutNoExecute(node);
     return taints && { ...base, taints, cause: undefined, grounds: undefined };
   }
-  const deserved = plan === "swap" ? deservedBy(board.ready) : undefined;
+  const deserved = plan === "swap" ? desiredTaintFor(board.ready) : undefined;
   if (deserved === undefined) return undefined;
   const grounds = taintGrounds(board, zone, known, { free: "swap" });
   if (rulingOf(grounds) !== "act") return undefined;
-  return { ...base, taints: swapped(node, deserved, known.now), cause: causeOf(board), grounds };
+  return { ...base, taints: swapTaints(node, deserved, known.now), cause: causeOf(board), grounds };
 }
 
 /**

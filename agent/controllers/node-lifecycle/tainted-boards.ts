@@ -1,4 +1,4 @@
-import { isLimitedOn, mostTainted, type ValveNow, type ValveRestraint } from "../safety-valve.ts";
+import { isLimitedOn, maxTaintedBoards, type ValveNow, type ValveRestraint } from "../safety-valve.ts";
 import type { BoardRecord } from "./memory.ts";
 
 /** The number of boards that have our taint because of our verdict. */
@@ -10,7 +10,7 @@ export function taintedBoards(records: ReadonlyMap<string, BoardRecord>): number
 
 /** How many more boards the safety valve permits to be tainted. */
 export const roomForTaints = (records: ReadonlyMap<string, BoardRecord>, valve: ValveNow): number =>
-  mostTainted(valve, records.size) - taintedBoards(records);
+  maxTaintedBoards(valve, records.size) - taintedBoards(records);
 
 /** Why the safety valve permits no more taints; undefined if it does. */
 export function restraintOfValve(
@@ -18,6 +18,6 @@ export function restraintOfValve(
   valve: ValveNow,
 ): ValveRestraint | undefined {
   if (valve.shut) return valve.shut.restraint;
-  const [count, limit] = [taintedBoards(records), mostTainted(valve, records.size)];
+  const [count, limit] = [taintedBoards(records), maxTaintedBoards(valve, records.size)];
   return count < limit ? undefined : { why: "valve", of: "boards", count, limit };
 }

@@ -16,7 +16,7 @@ import type { Instant } from "../../base/clock.ts";
  * The NoExecute taint that follows from a board's readiness, and the opposite one, which the board must not have at the
  * same time.
  */
-export interface Deserved {
+export interface DesiredTaint {
   readonly wanted: TaintName;
   readonly opposite: TaintName;
 }
@@ -25,7 +25,7 @@ export interface Deserved {
  * The taint for a status of the Ready condition; undefined if the board is ready, or the status is missing or
  * unrecognised.
  */
-export function deservedBy(ready: string | undefined): Deserved | undefined {
+export function desiredTaintFor(ready: string | undefined): DesiredTaint | undefined {
   if (ready === "False") return { wanted: notReady, opposite: unreachable };
   if (ready === "Unknown") return { wanted: unreachable, opposite: notReady };
   return undefined;
@@ -35,7 +35,7 @@ export function deservedBy(ready: string | undefined): Deserved | undefined {
  * The taints after swapping one of ours for the other, in one patch, so that a board never has both or none. If it has
  * both, the remaining taint keeps its timeAdded, because the pods' windows belong to it.
  */
-export const swapped = (node: Node, { wanted, opposite }: Deserved, now: Instant): readonly Taint[] => {
+export const swapTaints = (node: Node, { wanted, opposite }: DesiredTaint, now: Instant): readonly Taint[] => {
   const timeAdded = taintOf(node, wanted)?.timeAdded ?? timestamp(now);
   return changeTaints(taintsOf(node), { add: [{ ...wanted, timeAdded }], remove: [opposite] });
 };

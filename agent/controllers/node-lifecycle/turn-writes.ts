@@ -14,7 +14,7 @@ import { causeOf, type Judged } from "./judge.ts";
 import type { BoardRecord, ZoneRecord } from "./memory.ts";
 import type { TaintWrite } from "./pass.ts";
 import { restraintOfValve } from "./tainted-boards.ts";
-import { deservedBy, swapped } from "./taints.ts";
+import { desiredTaintFor, swapTaints } from "./taints.ts";
 import { takeTurns, withTurnEnded } from "./turns.ts";
 import { levelAt } from "./zones/eviction-queue.ts";
 
@@ -84,7 +84,7 @@ function taintOnTurn(
   { name, record, turn }: { readonly name: string; readonly record: ZoneRecord; readonly turn: TurnFacts },
   known: TaintCircumstances,
 ): TaintWrite | "held" | undefined {
-  const deserved = deservedBy(board?.ready);
+  const deserved = desiredTaintFor(board?.ready);
   if (board === undefined || deserved === undefined) return undefined;
   const { node, cached } = board;
   if (taintOf(node, deserved.wanted) && !taintOf(node, deserved.opposite)) return undefined;
@@ -92,5 +92,5 @@ function taintOnTurn(
   const ruling = rulingOf(grounds);
   if (ruling === "valve") return "held";
   if (ruling !== "act") return undefined;
-  return { node, cached, taints: swapped(node, deserved, known.now), cause: causeOf(board), grounds, turn: name };
+  return { node, cached, taints: swapTaints(node, deserved, known.now), cause: causeOf(board), grounds, turn: name };
 }

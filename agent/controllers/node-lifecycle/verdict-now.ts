@@ -3,10 +3,10 @@ import { boardLeaseKey, leases } from "../../api/resources.ts";
 import type { SilenceFacts } from "../../decisions/grounds.ts";
 import { silenceFacts } from "../../judgement/ruling.ts";
 import type { SiteView } from "../../loop/controller.ts";
-import { type Circumstances, type Examined, examine, type WordOf } from "./health.ts";
+import { type Circumstances, type Examined, examine, type LanAnswerOf } from "./health.ts";
 import type { BoardRecord } from "./memory.ts";
 
-type VerdictContext = Omit<Circumstances, "now"> & { readonly wordOf: WordOf };
+type VerdictContext = Omit<Circumstances, "now"> & { readonly wordOf: LanAnswerOf };
 
 /**
  * The verdict that a monitor pass would give now, with its evidence. May differ from the last monitor pass's verdict,
@@ -26,6 +26,6 @@ export function examinedNow(
 ): Examined {
   const { name, resourceVersion } = node.metadata;
   const lease = site.lister(leases).get(boardLeaseKey(name))?.metadata.resourceVersion;
-  const sighting = { node, cached: resourceVersion, lease, word: wordOf(name) };
+  const sighting = { node, cached: resourceVersion, lease, lanAnswer: wordOf(name) };
   return examine(record.health, sighting, { ...circumstances, now: site.now });
 }

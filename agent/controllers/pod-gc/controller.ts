@@ -23,7 +23,7 @@ import {
   type Orphans,
   remember,
 } from "./decide.ts";
-import { firstToGo } from "./ended.ts";
+import { podsToCollect } from "./ended.ts";
 import { alternatingNamespaces, type MissingBoard, missingBoards } from "./missing-boards.ts";
 
 export interface PodGcDeps {
@@ -39,9 +39,9 @@ const siteKey = "site";
  * Maximum number of pods deleted per pass; the others wait for the next one. Only the needed parts of each are kept in
  * memory, because a tenant may bind a thousand large pods to a board that never existed.
  */
-const mostPods = 1000;
+const maxPods = 1000;
 /** Maximum number of reads from the API: for boards in one pass, and for pods whose deletion met a conflict. */
-const mostRequests = 64;
+const maxRequests = 64;
 /** Tolerance for timers that fire early. */
 const early: Millis = 1;
 
@@ -60,7 +60,7 @@ export const podGC = ({ verdictDeps, terminatedThreshold }: PodGcDeps): Controll
   name: "pod-gc",
   reads: [nodes, leases, pods],
   restsOn: [nodes, pods],
-  wakes: [],
+  mappings: [],
   firstKeys: [siteKey],
   initialMemory: firstGcMemory,
   async observe(_key, site, memory) {
@@ -80,7 +80,7 @@ export const podGC = ({ verdictDeps, terminatedThreshold }: PodGcDeps): Controll
     const due = missing
       .filter(({ name }) => isDue(memory.waiting.get(name), now) && freezeOn(name) === undefined)
       .sort((a, b) => dueSince(memory, a.name) - dueSince(memory, b.name));
-    const next = alternatingNamespaces(due).slice(0, mostRequests);
+    const next = alternatingNamespaces(due).slice(0, maxRequests);
     const lookups = await nodeLookups(names(next), site);
     const { terminating, ...found } = await site.inTurns(podsToGo(site, terminatedThreshold, lookups));
     const outOfService = await stillOutOfService(terminating.outOfService, verdicts, site);
@@ -95,7 +95,7 @@ export const podGC = ({ verdictDeps, terminatedThreshold }: PodGcDeps): Controll
     };
   },
   decide,
-  remember,
+  decideAfterWrites: remember,
 });
 
 const dueSince = ({ waiting }: GcMemory, board: string): Millis => waiting.get(board)?.mono ?? 0;
@@ -124,7 +124,7 @@ async function readConflicts(
   site: SiteView,
 ): Promise<Pick<GcPass, "outOfService" | "orphans">> {
   const live: { readonly pod: Pod; readonly board: string }[] = [];
-  await forEachConcurrently([...overtaken].slice(0, mostRequests), async (key) => {
+  await forEachConcurrently([...overtaken].slice(0, maxRequests), async (key) => {
     const pod = await site.fetch(pods, key);
     const board = pod && boardOf(pod);
     if (pod && board !== undefined) live.push({ pod: barePod(pod), board });
@@ -171,7 +171,7 @@ async function stillOutOfService(
   }
   const toRead = [...onBoard].flatMap(([board, on]) => (isOurs(board) || !on.every(isCovered) ? [board] : []));
   const read = new Map<string, Omit<Abandoned, "pod">>();
-  await forEachConcurrently(toRead.slice(0, mostRequests), async (board) => {
+  await forEachConcurrently(toRead.slice(0, maxRequests), async (board) => {
     const node = await site.fetch(nodes, board);
     if (node === undefined || !isOutOfService(node)) return;
     const confirmed = isMarked(node) && sinceConfirmed(node, await site.fetch(leases, boardLeaseKey(board)));
@@ -184,13 +184,13 @@ async function stillOutOfService(
   });
 }
 
-/** The pods that the rules find in the cache. Together they are at most `mostPods`. */
+/** The pods that the rules find in the cache. Together they are at most `maxPods`. */
 function* podsToGo(
   site: SiteView,
   threshold: number,
   lookups: GcPass["lookups"],
 ): Steps<Pick<GcPass, "ended" | "orphans"> & { readonly terminating: Terminating }> {
-  const allowance = new PodAllowance(mostPods);
+  const allowance = new PodAllowance(maxPods);
   const ended = yield* endedPods(site, threshold, allowance);
   const terminating = yield* terminatingPods(site, allowance);
   const orphans = yield* orphanedPods(site, lookups, allowance);
@@ -202,7 +202,7 @@ function* endedPods(site: SiteView, threshold: number, allowance: PodAllowance):
   const cached = site.lister(pods);
   if (threshold === 0 || cached.countByIndex("byEnd", "ended") <= threshold) return [];
   const found: Pod[] = [];
-  const first = firstToGo(() => cached.byIndex("byEnd", "ended"), { threshold, most: mostPods });
+  const first = podsToCollect(() => cached.byIndex("byEnd", "ended"), { threshold, most: maxPods });
   for (const key of yield* first) {
     const pod = cached.get(key);
     // The index was read in several steps, so the key may belong to another pod by now.

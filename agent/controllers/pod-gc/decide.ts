@@ -123,7 +123,7 @@ export function decide(state: GcState, memory: GcMemory, now: Instant): Decision
 }
 
 /** Maximum number of deletions that are recorded as held by the safety valve. */
-const mostHeld = 100;
+const maxHeld = 100;
 
 /**
  * The pods whose deletion the safety valve permits. If others are left, the board stays due, so that the next pass
@@ -140,7 +140,7 @@ function heldDeletions(orphans: readonly Orphans[], shut: ShutOn): readonly DueA
   const held: DueAct[] = [];
   for (const { board, pods: found } of orphans) {
     for (const pod of found) {
-      if (held.length === mostHeld) return held;
+      if (held.length === maxHeld) return held;
       const grounds = orphaned(pod, board, shut);
       if (rulingOf(grounds) !== "valve") continue;
       held.push({ on: subjectOf(refTo(pods, pod)), grounds, restraint: shut(pod.metadata.namespace)?.restraint });

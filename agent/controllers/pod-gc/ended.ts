@@ -25,7 +25,7 @@ export interface EndedLimits {
  * compared as strings.  Pods that only finalizers keep are counted and have their rank, but are not returned. `ended`
  * is called again for their ranks: a tenant may leave any number of them, so none is held.
  */
-export function* firstToGo(ended: () => Iterable<Pod>, { threshold, most }: EndedLimits): Steps<readonly string[]> {
+export function* podsToCollect(ended: () => Iterable<Pod>, { threshold, most }: EndedLimits): Steps<readonly string[]> {
   const first: Ended[] = [];
   let [deletable, kept] = [0, 0];
   for (const pod of ended()) {

@@ -2,7 +2,7 @@ import { services } from "../../api/resources.ts";
 import type { SiteView } from "../../loop/controller.ts";
 
 /** Maximum length of an ordinary service's ports and labels, in characters of JSON; most have a few hundred. */
-const mostText = 4096;
+const maxText = 4096;
 
 /**
  * Whether a pass over the service may hold megabytes, because its ports and labels are repeated in each slice, and for
@@ -10,5 +10,5 @@ const mostText = 4096;
  */
 export function isLargeService(key: string, site: SiteView): boolean {
   const service = site.lister(services).get(key);
-  return service !== undefined && JSON.stringify([service.spec?.ports, service.metadata.labels]).length > mostText;
+  return service !== undefined && JSON.stringify([service.spec?.ports, service.metadata.labels]).length > maxText;
 }

@@ -5,8 +5,8 @@ import type { Pod, Service } from "../../api/core.ts";
  * pods, and the length of their JSON in characters. A tenant may give each of hundreds of pods different numbers for a
  * service's thousands of ports, and each port may take 300 characters. A pass holds the text several times.
  */
-const mostPorts = 20_000;
-const mostText = 2_000_000;
+const maxPorts = 20_000;
+const maxText = 2_000_000;
 
 /**
  * Keeps one copy of each list of ports for all pods of a service that share it, as pods of the same template do. A pod
@@ -19,7 +19,7 @@ export class SharedPorts {
 
   constructor({ spec }: Service) {
     const ports = spec?.ports ?? [];
-    this.#mostLists = Math.min(mostPorts / (ports.length || 1), mostText / JSON.stringify(ports).length);
+    this.#mostLists = Math.min(maxPorts / (ports.length || 1), maxText / JSON.stringify(ports).length);
   }
 
   of({ spec, ...rest }: Pod): Pod {

@@ -1,5 +1,5 @@
 import type { Pod, Service } from "../../api/core.ts";
-import { mapped, type Steps } from "../../base/steps.ts";
+import { mapInSteps, type Steps } from "../../base/steps.ts";
 
 export type ServicePort = NonNullable<NonNullable<Service["spec"]>["ports"]>[number];
 type NamedPort = ServicePort & { readonly targetPort: string };
@@ -45,7 +45,7 @@ export function perPod<T>(service: Service, of: (pod: Pod) => Steps<T>): (pod: P
   const results = new Map<string, { readonly value: T }>();
   return function* (pod) {
     const offered = offeredBy(pod);
-    const numbers = (yield* mapped(named, (port) => targetPortOf(offered, port) ?? "")).join();
+    const numbers = (yield* mapInSteps(named, (port) => targetPortOf(offered, port) ?? "")).join();
     const result = results.get(numbers) ?? { value: yield* of(pod) };
     results.set(numbers, result);
     return result.value;

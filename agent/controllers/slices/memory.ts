@@ -44,7 +44,7 @@ export const noMemory: SliceMemory = {
 };
 
 /** Backoff in ms for checking whether the cache shows our writes. */
-const catchUp = { first: 50, most: 2000 };
+const catchUp = { first: 50, max: 2000 };
 
 export function waitForCache(memory: SliceMemory, expected: Expectations): Decision<SliceMemory> {
   const waits = memory.waits + 1;

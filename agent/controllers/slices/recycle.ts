@@ -6,7 +6,7 @@ import type { SliceOwner } from "./write.ts";
  * (docs/kubernetes-rules.md#endpoint-slices), so that watchers receive one change instead of two. Only slices of the
  * same owner and address type are reused. The last of the new slices is the first to receive a reused one.
  */
-export function recycled(
+export function recycle(
   { create, update, remove }: SlicePlan,
   { reference }: Pick<SliceOwner, "reference">,
 ): SlicePlan {

@@ -1,6 +1,6 @@
 import type { EndpointSlice } from "../../api/core.ts";
 import type { OwnerReference } from "../../api/meta.ts";
-import { mapped, type Steps } from "../../base/steps.ts";
+import { mapInSteps, type Steps } from "../../base/steps.ts";
 import { byHash } from "../service/fnv-128.ts";
 import { type SlicePort, slicePortText } from "../service/go-text.ts";
 import type { Family } from "../service/ip.ts";
@@ -44,7 +44,7 @@ export const sortedPorts = (ports: readonly SlicePort[]): Steps<readonly SlicePo
 
 /** Key of a set of ports: endpoints share slices only if they have the same ports, in any order. */
 export function* portMapOf(ports: readonly SlicePort[]): Steps<string> {
-  const texts = yield* mapped(ports, slicePortText);
+  const texts = yield* mapInSteps(ports, slicePortText);
   return JSON.stringify([...texts].sort());
 }
 

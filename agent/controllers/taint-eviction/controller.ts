@@ -11,10 +11,10 @@ import { type Holds, noHolds } from "../../holds/holds.ts";
 import { isInStep } from "../../informer/watch-health.ts";
 import { linkOf } from "../../judgement/link.ts";
 import { silenceFacts } from "../../judgement/ruling.ts";
-import { type Controller, type Seen, type SiteView, wake } from "../../loop/controller.ts";
+import { type Controller, enqueueOn, type ObjectChange, type SiteView } from "../../loop/controller.ts";
 import { barePod } from "../bare-pod.ts";
 import { livePod } from "../live-pod.ts";
-import { type Circumstances, noWord, readyOf, type WordOf } from "../node-lifecycle/health.ts";
+import { type Circumstances, type LanAnswerOf, noLanAnswer, readyOf } from "../node-lifecycle/health.ts";
 import type { BoardRecord } from "../node-lifecycle/memory.ts";
 import { isMarked, outOfService, sinceConfirmed } from "../node-lifecycle/out-of-service.ts";
 import type { NodeLifecycleSettings } from "../node-lifecycle/settings.ts";
@@ -25,7 +25,7 @@ import { decide, remember } from "./decide.ts";
 import type { PodState } from "./pod-state.ts";
 import { Thaw } from "./thaw.ts";
 import { durableTimers, type EvictionTimer, isOfOwnTaints, ranFor } from "./timer.ts";
-import { decisive, identityOf } from "./window.ts";
+import { firstMatchingTolerations, identityOf } from "./toleration-time.ts";
 
 export interface TaintEvictionDeps {
   readonly settings: NodeLifecycleSettings;
@@ -43,7 +43,7 @@ export interface TaintEvictionDeps {
   /** The safety valve at this time; by default it is open. */
   readonly valve?: ValveAt;
   /** The last words of boards; by default there are none. */
-  readonly wordOf?: WordOf;
+  readonly wordOf?: LanAnswerOf;
   /** Whether the API server may still serve a history that a restore undid; by default it does not. */
   readonly mayBeFormer?: () => boolean;
 }
@@ -62,7 +62,7 @@ export const taintEviction = ({
   recordOf,
   holds: holdsAt = () => noHolds,
   valve = () => openValve,
-  wordOf = noWord,
+  wordOf = noLanAnswer,
   mayBeFormer = () => false,
 }: TaintEvictionDeps): Controller<PodState, EvictionTimer | undefined> => {
   const thaw = new Thaw(settings);
@@ -73,7 +73,7 @@ export const taintEviction = ({
     name: "taint-eviction",
     reads: [nodes, leases, pods],
     restsOn: [nodes, pods],
-    wakes: [wake(pods, podKeys), wake(nodes, keysOnBoard)],
+    mappings: [enqueueOn(pods, podKeys), enqueueOn(nodes, keysOnBoard)],
     initialMemory: undefined,
     durable: durableTimers(boot),
     async observe(key, site, memory) {
@@ -123,7 +123,7 @@ export const taintEviction = ({
       };
     },
     decide: (state, memory, now) => decide(state, memory, settings, now),
-    remember,
+    decideAfterWrites: remember,
   };
 };
 
@@ -156,7 +156,7 @@ function seenOf(key: string, site: SiteView): SeenPod | undefined {
 /** The parts of a pod that an eviction needs, with the tolerations that matter. */
 function reduced(pod: Pod, taints: readonly Taint[]): Pod {
   const bare = barePod(pod);
-  const tolerations = decisive(pod.spec?.tolerations, taints);
+  const tolerations = firstMatchingTolerations(pod.spec?.tolerations, taints);
   return tolerations.length === 0 ? bare : { ...bare, spec: { containers: [], ...bare.spec, tolerations } };
 }
 
@@ -164,7 +164,7 @@ function judged(
   node: Node,
   record: BoardRecord | "no judge" | undefined,
   site: SiteView,
-  context: Omit<Circumstances, "now"> & { readonly wordOf: WordOf },
+  context: Omit<Circumstances, "now"> & { readonly wordOf: LanAnswerOf },
 ): Pick<Extract<PodState, { kind: "bound" }>, "silence" | "watched"> {
   if (record === "no judge") return { silence: undefined, watched: undefined };
   if (record === undefined) return { silence: notJudged, watched: undefined };
@@ -222,7 +222,7 @@ const runningTaint = (budget: Budget | undefined, board: string, { now }: SiteVi
 /**
  * Enqueues a pod if its timer may change. Most pods have none and are on a board without taints: they are not enqueued.
  */
-function podKeys({ key, before, after }: Seen<Pod>, site: SiteView): readonly string[] {
+function podKeys({ key, before, after }: ObjectChange<Pod>, site: SiteView): readonly string[] {
   if (after === undefined) return [key];
   const board = boardOf(after);
   const isAnother = before !== undefined && before.metadata.uid !== after.metadata.uid;
@@ -238,7 +238,7 @@ function podKeys({ key, before, after }: Seen<Pod>, site: SiteView): readonly st
  * without the taints that its pods' timers belong to. Does not read the pods, because together they may be larger than
  * the heap.
  */
-function* keysOnBoard({ key, before, after }: Seen<Node>, site: SiteView): Generator<string> {
+function* keysOnBoard({ key, before, after }: ObjectChange<Node>, site: SiteView): Generator<string> {
   if (isSameJson(taintIdentities(before), taintIdentities(after))) return;
   for (const pod of site.lister(pods).referencesByIndex("byNode", key)) yield keyOf(pod);
 }

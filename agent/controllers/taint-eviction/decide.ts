@@ -21,7 +21,7 @@ import {
   subjectOf,
 } from "../../execution/actions.ts";
 import { latestQuarantineEnd } from "../../judgement/link.ts";
-import { isCausedByUs, type Ruling, restsOnWord, rulingOf } from "../../judgement/ruling.ts";
+import { isCausedByUs, isOperatorConfirmed, type Ruling, rulingOf } from "../../judgement/ruling.ts";
 import type { Decision } from "../../loop/controller.ts";
 import { readyFact } from "../node-lifecycle/health.ts";
 import { confirmedCause } from "../node-lifecycle/out-of-service.ts";
@@ -32,7 +32,15 @@ import { eventOn, markDisrupted, refOf, remove } from "./eviction-actions.ts";
 import type { PodState } from "./pod-state.ts";
 import type { EvictionHold } from "./thaw.ts";
 import { deadlineOf, type EvictionTimer, isOfOwnTaints, ranFor } from "./timer.ts";
-import { identityOf, isDated, keyOfIdentity, limited, shortest, type Window, windowOf } from "./window.ts";
+import {
+  finiteTimes,
+  identityOf,
+  isDated,
+  keyOfIdentity,
+  minLength,
+  type TolerationTime,
+  tolerationTimeFor,
+} from "./toleration-time.ts";
 
 type EvictionSettings = Pick<NodeLifecycleSettings, "policy" | "gracePeriod">;
 
@@ -46,9 +54,9 @@ const patience: Millis = 60_000;
  * Backoff in ms after a refused deletion. It is retried as long as it is due, because the reason for the refusal may
  * disappear (docs/kubernetes-rules.md#eviction-timers).
  */
-const refusedRetry = { first: 5, most: 1_000_000 };
+const refusedRetry = { first: 5, max: 1_000_000 };
 /** Backoff in ms after a conflict, when the pod is read from the API and a new decision is made. */
-const overtakenRetry = { first: 20, most: 5000 };
+const overtakenRetry = { first: 20, max: 5000 };
 /** Number of conflicts in a row, within about 14 s, after which an Event reports them. */
 const reportAfter = 10;
 
@@ -126,15 +134,15 @@ function decideBound(
   now: Instant,
 ): Decision<EvictionTimer | undefined> {
   const { pod, taints } = state;
-  const windows = taints.map((taint) => windowOf(taint, pod.spec?.tolerations));
-  const length = shortest(windows);
+  const windows = taints.map((taint) => tolerationTimeFor(taint, pod.spec?.tolerations));
+  const length = minLength(windows);
   if (length === Number.POSITIVE_INFINITY) return released(memory, pod);
-  const timer = timerOf(state, limited(windows), length, memory, now);
+  const timer = timerOf(state, finiteTimes(windows), length, memory, now);
   const ran = ranFor(timer, now);
   const due = windows.filter(({ length }) => length <= ran);
   if (due.length === 0) return waiting(timer, now);
   const keys = due.map(({ taint }) => taint.key);
-  const word = restsOnWord(keys, state) ? state.confirmed : undefined;
+  const word = isOperatorConfirmed(keys, state) ? state.confirmed : undefined;
   // An operator's word holds only for a board that is still silent, and the caches may lack its last sign of life.
   const isFromCaches = isAtOnce(timer, due) && state.isInStep && word === undefined;
   const ready = readyFact(state.ready);
@@ -181,7 +189,7 @@ function isAwaited(
  * to show one moment at which they did. If there is time to tolerate a taint, or a deletion has failed, they may have
  * changed since.
  */
-const isAtOnce = ({ tries, sentAt }: EvictionTimer, due: readonly Window[]): boolean =>
+const isAtOnce = ({ tries, sentAt }: EvictionTimer, due: readonly TolerationTime[]): boolean =>
   tries === 0 && sentAt === undefined && due.some(({ length }) => length === 0);
 
 /**
@@ -194,7 +202,7 @@ const isAtOnce = ({ tries, sentAt }: EvictionTimer, due: readonly Window[]): boo
  */
 function timerOf(
   { pod, board, inherited }: Bound,
-  windows: readonly Window[],
+  windows: readonly TolerationTime[],
   length: Millis,
   memory: EvictionTimer | undefined,
   now: Instant,
@@ -240,7 +248,7 @@ function isExchanged(before: readonly string[], after: readonly string[]): boole
 }
 
 /** When the taint began, according to the previous leader; undefined if it recorded no taint, or a different one. */
-const runningSince = (inherited: RunningTaint | undefined, windows: readonly Window[]): Instant | undefined =>
+const runningSince = (inherited: RunningTaint | undefined, windows: readonly TolerationTime[]): Instant | undefined =>
   inherited !== undefined &&
   windows.some(({ taint, length }) => length > 0 && taint.timeAdded === inherited.added && isLifecycleKey(taint.key))
     ? inherited.since
@@ -417,8 +425,8 @@ function evict(
   if (timer.sentAt !== undefined && elapsed(timer.sentAt, now) < patience) {
     return { actions: [], memory: timer, requeueAfter: elapsed(now, shifted(timer.sentAt, patience)) };
   }
-  // The taint may be gone, so it is read from the API first, with the pod. Until then the story of a held-back eviction
-  // continues.
+  // The taint may be gone, so it is read from the API first, with the pod. Until then the decision record of a withheld
+  // eviction stays open.
   if (!isCertain) {
     const due = dueOn(pod, grounds, undefined);
     return { actions: [], memory: { ...timer, doubted: true }, requeueAfter: 0, due };

@@ -1,7 +1,7 @@
 import { isLifecycleKey } from "../../api/taints.ts";
 import { elapsed, type Instant, type Millis, shifted } from "../../base/clock.ts";
 import type { Durable } from "../../loop/controller.ts";
-import { keyOfIdentity } from "./window.ts";
+import { keyOfIdentity } from "./toleration-time.ts";
 
 /** The time that a pod may still stay on its tainted board. */
 export interface EvictionTimer {

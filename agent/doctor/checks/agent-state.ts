@@ -1,12 +1,12 @@
 import { endingText } from "../../status/ending-text.ts";
+import { type CheckResult, fail, ok, skip } from "../check-result.ts";
 import type { Patient } from "../patient.ts";
-import { type CheckVerdict, fail, ok, skip } from "../verdict.ts";
 
 /** Checks only that the agent runs at all; everything else is in its status. */
 export async function agentState({
   status: found,
   program,
-}: Pick<Patient, "status" | "program">): Promise<CheckVerdict> {
+}: Pick<Patient, "status" | "program">): Promise<CheckResult> {
   if (found === undefined) return (await isFailed(program)) ? fail("its service has failed", look) : neverRan;
   const { health, version } = found.status;
   const stopped = health.conditions.find(({ type }) => type === "AgentHeld" || type === "AgentEnded");

@@ -1,12 +1,12 @@
 import { hintOf, isForbidden, sentenceOf } from "../../base/errors.ts";
 import { isRecord } from "../../base/json.ts";
 import type { ApiProbe } from "../api-probe.ts";
+import { type CheckResult, fail, ok, skip, unreached, warn } from "../check-result.ts";
 import { configOf, type Patient } from "../patient.ts";
-import { type CheckVerdict, fail, ok, skip, unreached, warn } from "../verdict.ts";
 import { type Need, neededPermissions } from "./needed-permissions.ts";
 
 /** Checks the connection, the certificates of both sides, and that a Kubernetes API responds. */
-export async function apiTls({ api }: Patient): Promise<CheckVerdict> {
+export async function apiTls({ api }: Patient): Promise<CheckResult> {
   if (!api) return skip("the configuration cannot be read");
   try {
     await api.access();
@@ -47,7 +47,7 @@ const atOnce = 8;
  * Asks the API server about each verb that the agent needs, because the effect of aggregated roles cannot be computed
  * on the board.
  */
-export async function apiRbac(patient: Patient): Promise<CheckVerdict> {
+export async function apiRbac(patient: Patient): Promise<CheckResult> {
   const { api } = patient;
   const config = configOf(patient);
   if (!api || !config) return skip("the configuration cannot be read");
@@ -64,13 +64,13 @@ export async function apiRbac(patient: Patient): Promise<CheckVerdict> {
   } catch {
     return unreached;
   }
-  return permissionVerdict(
+  return checkMissing(
     needed.length,
     needed.filter((need) => missing.has(need)),
   );
 }
 
-function permissionVerdict(asked: number, missing: readonly Need[]): CheckVerdict {
+function checkMissing(asked: number, missing: readonly Need[]): CheckResult {
   if (missing.length === 0) return ok(`all ${asked} permissions are granted`);
   const required = missing.filter(({ optional }) => optional === undefined);
   const named = (required.length > 0 ? required : missing).map(wordsOf);
@@ -79,10 +79,10 @@ function permissionVerdict(asked: number, missing: readonly Need[]): CheckVerdic
   return warn(`missing permission ${brief(named)}: ${missing[0]?.optional}`, hint);
 }
 
-const mostNamed = 4;
+const maxNamed = 4;
 
 const brief = (names: readonly string[]): string =>
-  names.length > mostNamed ? `${names.slice(0, mostNamed).join(", ")}, …` : names.join(", ");
+  names.length > maxNamed ? `${names.slice(0, maxNamed).join(", ")}, …` : names.join(", ");
 
 const wordsOf = ({ verb, group, resource, subresource, namespace }: Need): string =>
   `${verb} ${resource}${subresource === undefined ? "" : `/${subresource}`}${group === "" ? "" : `.${group}`}${

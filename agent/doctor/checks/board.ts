@@ -3,13 +3,13 @@ import { compatibles, ramBytes } from "../../board/facts.ts";
 import { heatLimits, type SensorLimits } from "../../board/limits.ts";
 import type { Profile } from "../../board/profile/profile.ts";
 import type { PowerReading, TemperatureReading } from "../../board/sensors/readings.ts";
-import { type CheckVerdict, info, ok, skip, warn } from "../verdict.ts";
+import { type CheckResult, info, ok, skip, warn } from "../check-result.ts";
 
 /**
  * Checks that a board profile fits this board, and that its limits are set in the unit. `dropIn`: the unit's drop-in
  * for them.
  */
-export function boardProfile(profile: Profile | undefined, read: ReadFact, dropIn: string | undefined): CheckVerdict {
+export function boardProfile(profile: Profile | undefined, read: ReadFact, dropIn: string | undefined): CheckResult {
   const [first] = compatibles(read);
   const ram = ramBytes(read);
   const has = `${first ?? "a machine without a device tree"}, ${ram === undefined ? "?" : Math.round(ram / 2 ** 20)} MiB`;
@@ -38,7 +38,7 @@ const signs: Readonly<Record<string, string>> = {
 
 const named = (list: readonly string[]): string => list.map((one) => signs[one] ?? one).join(", ");
 
-export function powerVerdict(power: PowerReading | undefined): CheckVerdict {
+export function checkPower(power: PowerReading | undefined): CheckResult {
   if (power === undefined) return skip("this board does not report the state of its power supply");
   const hint =
     "Use a supply of 5.1 V and 3 A (5 A for a Pi 5) with a short, thick cable, and no USB devices that draw much power.";
@@ -47,10 +47,10 @@ export function powerVerdict(power: PowerReading | undefined): CheckVerdict {
   return ok("no undervoltage and no throttling since boot");
 }
 
-export function temperatureVerdict(
+export function checkTemperature(
   temperature: TemperatureReading | undefined,
   limits: SensorLimits["temperature"],
-): CheckVerdict {
+): CheckResult {
   if (temperature === undefined) return skip("this board has no temperature sensor");
   const { zone, celsius, slowsAt } = temperature;
   const { warn: warmFrom } = heatLimits(temperature, limits);

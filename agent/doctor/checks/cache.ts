@@ -23,15 +23,15 @@ import { asRecord } from "../../base/json.ts";
 import { listed } from "../../base/text/listed.ts";
 import type { Status } from "../../status/schema.ts";
 import type { ApiAnswer, ApiProbe } from "../api-probe.ts";
+import { type CheckResult, fail, ok, skip, unreached, warn } from "../check-result.ts";
 import { configOf, type Patient } from "../patient.ts";
-import { type CheckVerdict, fail, ok, skip, unreached, warn } from "../verdict.ts";
 
 /** Maximum number of objects compared per kind. */
-const most = 200;
+const maxObjects = 200;
 /** Pause before the second comparison, to let the agent receive pending changes. */
 const pause: Millis = 5000;
 /** Maximum number of objects per kind that are read from the store, the most recently changed first. */
-const mostRead = 3;
+const maxRead = 3;
 const metadataOf = (kind: string): string => `application/json;as=${kind};g=meta.k8s.io;v=v1`;
 
 const kinds: readonly Resource<KubeObject>[] = [
@@ -52,12 +52,12 @@ const kinds: readonly Resource<KubeObject>[] = [
  * its own, which a restore of its store does not change until the server is restarted. Therefore the newest objects are
  * also read one by one, because such a response comes from the store.
  */
-export async function cacheCurrent(patient: Patient): Promise<CheckVerdict> {
+export async function cacheCurrent(patient: Patient): Promise<CheckResult> {
   const { api, status, ambient, signal } = patient;
   const config = configOf(patient);
   if (!api || !config) return skip("the configuration cannot be read");
   const { watches = [] } = status?.isFresh ? status.status : {};
-  const obstacle = mirrorVerdictOf(watches);
+  const obstacle = checkMirror(watches);
   const file = join(config.state.folder, "cache.db");
   try {
     if (obstacle) {
@@ -67,12 +67,12 @@ export async function cacheCurrent(patient: Patient): Promise<CheckVerdict> {
     }
     const first = await compared(api, file);
     if (typeof first === "string") return skip(first);
-    if (first.differences.length + first.undone.length === 0) return cacheVerdictOf(first);
+    if (first.differences.length + first.undone.length === 0) return checkDifferences(first);
     await sleep(ambient.clock, pause, signal);
     const second = await compared(api, file);
     if (typeof second === "string") return skip(second);
     const lasting = (side: "differences" | "undone") => second[side].filter((one) => first[side].includes(one));
-    return cacheVerdictOf({
+    return checkDifferences({
       objects: second.objects,
       differences: lasting("differences"),
       undone: lasting("undone"),
@@ -85,9 +85,9 @@ export async function cacheCurrent(patient: Patient): Promise<CheckVerdict> {
 }
 
 /** Why the cache cannot be compared; undefined if all watches are live. */
-export function mirrorVerdictOf(
+export function checkMirror(
   watches: readonly Pick<NonNullable<Status["watches"]>[number], "resource" | "state">[],
-): CheckVerdict | undefined {
+): CheckResult | undefined {
   if (watches.every(({ state }) => state === "off")) return skip("this board is not mirroring the site right now");
   const broken = watches.filter(({ state }) => state === "failing" || state === "silent");
   if (broken.length > 0) {
@@ -100,7 +100,7 @@ export function mirrorVerdictOf(
   return watches.some(({ state }) => state === "syncing") ? skip("the site is being listed") : undefined;
 }
 
-export function cacheVerdictOf({ objects, differences, undone }: Compared): CheckVerdict {
+export function checkDifferences({ objects, differences, undone }: Compared): CheckResult {
   if (undone.length > 0) {
     return fail(
       `the API server lists objects that are not in its store: ${firstOf(undone)}`,
@@ -132,10 +132,10 @@ async function compared(api: ApiProbe, file: string): Promise<Compared | string>
   for (const kind of kinds) {
     const name = resourceName(kind);
     const namespace = kind === leases ? boardLeaseNamespace : undefined;
-    const path = `${pathOf(kind, { namespace })}?limit=${most}`;
+    const path = `${pathOf(kind, { namespace })}?limit=${maxObjects}`;
     const { status, body } = await get(api, path, "PartialObjectMetadataList");
     if (status !== 200 || !Array.isArray(body?.items)) continue;
-    const cached = mirrored(file, name, most);
+    const cached = mirrored(file, name, maxObjects);
     if (cached === undefined) continue;
     const served = body.items.flatMap(objectOf);
     const isWhole = (asRecord(body.metadata).continue ?? "") === "";
@@ -157,7 +157,7 @@ async function undoneOf(
   kind: Resource<KubeObject>,
   served: readonly MirroredObject[],
 ): Promise<readonly string[]> {
-  const newest = [...served].sort((a, b) => compareVersions(b.version, a.version)).slice(0, mostRead);
+  const newest = [...served].sort((a, b) => compareVersions(b.version, a.version)).slice(0, maxRead);
   const found: string[] = [];
   for (const one of newest) {
     const { status, body } = await get(api, pathOf(kind, placeOf(one.key)), "PartialObjectMetadata");
@@ -202,10 +202,11 @@ export function differencesOf(
   cached: readonly MirroredObject[],
   isWhole: boolean,
 ): readonly string[] {
-  const last = [served.at(-1)?.key ?? "", cached.length < most ? undefined : cached.at(-1)?.key]
+  const last = [served.at(-1)?.key ?? "", cached.length < maxObjects ? undefined : cached.at(-1)?.key]
     .filter((key) => key !== undefined)
     .sort()[0];
-  const isCompared = ({ key }: MirroredObject): boolean => (isWhole && cached.length < most) || key <= (last ?? "");
+  const isCompared = ({ key }: MirroredObject): boolean =>
+    (isWhole && cached.length < maxObjects) || key <= (last ?? "");
   const known = new Map(cached.map((one) => [one.key, one]));
   const found: string[] = [];
   for (const one of served.filter(isCompared)) {

@@ -4,13 +4,13 @@ import type { Instant, Millis } from "../../base/clock.ts";
 import { formatDuration } from "../../base/time/duration.ts";
 import { isoTime } from "../../base/time/iso-time.ts";
 import { noPermission, readText } from "../../config/read-text.ts";
-import { type CheckVerdict, fail, ok, skip, warn } from "../verdict.ts";
+import { type CheckResult, fail, ok, skip, warn } from "../check-result.ts";
 
 /** A certificate that expires within this time is reported, because the doctor may be run only once a month. */
 const endsSoon: Millis = 30 * 86_400_000;
 
 /** Checks a certificate's validity period by this board's clock, as TLS does. */
-export function lifeVerdict(what: string, pem: string, now: Instant): CheckVerdict {
+export function checkLifetime(what: string, pem: string, now: Instant): CheckResult {
   let certificate: X509Certificate;
   try {
     certificate = new X509Certificate(pem);
@@ -27,7 +27,7 @@ export function lifeVerdict(what: string, pem: string, now: Instant): CheckVerdi
 }
 
 /** Why a key cannot be used: it is unreadable, or does not belong to its certificate. Undefined if it can be used. */
-export function keyProblem(what: string, certificate: string, key: string): CheckVerdict | undefined {
+export function keyProblem(what: string, certificate: string, key: string): CheckResult | undefined {
   try {
     if (new X509Certificate(certificate).checkPrivateKey(createPrivateKey(key))) return undefined;
     return fail(`${what} does not belong to its certificate`, "Copy the key and the certificate from the same place.");
@@ -37,7 +37,7 @@ export function keyProblem(what: string, certificate: string, key: string): Chec
 }
 
 /** A warning if every user can read a secret file; undefined if only its owner and group can. */
-export function modeProblem(file: string): CheckVerdict | undefined {
+export function modeProblem(file: string): CheckResult | undefined {
   const mode = (statSync(file, { throwIfNoEntry: false })?.mode ?? 0) & 0o777;
   if ((mode & 0o007) === 0) return undefined;
   return warn(`${file} can be read by every user (mode ${mode.toString(8)})`, `chmod 600 ${file}`);
@@ -48,7 +48,7 @@ export function pemFile(
   what: string,
   file: string,
   option: string,
-): { readonly pem: string } | { readonly verdict: CheckVerdict } {
+): { readonly pem: string } | { readonly verdict: CheckResult } {
   const found = readText(file);
   if ("text" in found) return { pem: found.text };
   const message = `${what}: ${file} ${found.problem}`;

@@ -1,8 +1,8 @@
 import type { Millis } from "../../base/clock.ts";
 import { formatDuration } from "../../base/time/duration.ts";
 import { clockSkewLimits } from "../../status/beside-health.ts";
+import { type CheckResult, fail, ok, skip, unreached, warn } from "../check-result.ts";
 import type { Patient } from "../patient.ts";
-import { type CheckVerdict, fail, ok, skip, unreached, warn } from "../verdict.ts";
 
 const marker = "/run/systemd/timesync/synchronized";
 
@@ -10,7 +10,7 @@ const marker = "/run/systemd/timesync/synchronized";
  * Checks that the clock has been synchronised: systemd-timesyncd creates a file, and timedatectl knows other NTP
  * clients.
  */
-export async function clockSync({ files, program }: Patient): Promise<CheckVerdict> {
+export async function clockSync({ files, program }: Patient): Promise<CheckResult> {
   if (files.read(marker) !== undefined) return ok("set by systemd-timesyncd");
   const asked = await program("timedatectl", ["show", "-p", "NTPSynchronized", "--value"]);
   if (asked?.stdout.trim() === "yes") return ok("set by an NTP client");
@@ -20,12 +20,12 @@ export async function clockSync({ files, program }: Patient): Promise<CheckVerdi
   );
 }
 
-export async function clockSkew({ api }: Patient): Promise<CheckVerdict> {
+export async function clockSkew({ api }: Patient): Promise<CheckResult> {
   if (!api) return skip("the configuration cannot be read");
   try {
     const { date, at } = await api.greeting();
     if (date === undefined) return skip("the API server does not send a Date header");
-    return skewVerdict(at.wall - date);
+    return checkSkew(at.wall - date);
   } catch {
     return unreached;
   }
@@ -35,7 +35,7 @@ export async function clockSkew({ api }: Patient): Promise<CheckVerdict> {
  * `ahead`: this board's clock minus the server's, with an error of a second or more, since the Date header has whole
  * seconds.
  */
-export function skewVerdict(ahead: Millis): CheckVerdict {
+export function checkSkew(ahead: Millis): CheckResult {
   const size = Math.abs(ahead);
   if (size <= clockSkewLimits.reported) return ok("this board and the API server agree within 30s");
   const message = `this board's clock is ${formatDuration(size)} ${ahead < 0 ? "behind" : "ahead of"} the API server's`;

@@ -1,9 +1,9 @@
 import { leftOutProblem } from "../../fleet/configuration/config-problems.ts";
+import { type CheckResult, fail, ok, warn } from "../check-result.ts";
 import type { Patient } from "../patient.ts";
-import { type CheckVerdict, fail, ok, warn } from "../verdict.ts";
 
 /** Reports the problems that `siteward config check` reports: each with file, line and suggestion. */
-export function configParse({ configuration }: Patient): CheckVerdict {
+export function configParse({ configuration }: Patient): CheckResult {
   if ("problems" in configuration) {
     const [first = "it cannot be read", ...rest] = configuration.problems;
     return fail(

@@ -1,20 +1,20 @@
 import { join } from "node:path";
 import { type Inspection, inspect } from "../../../storage/database/inspection.ts";
+import { type CheckResult, fail, gravest, ok, skip, warn } from "../check-result.ts";
 import { configOf, type Patient } from "../patient.ts";
-import { type CheckVerdict, fail, gravest, ok, skip, warn } from "../verdict.ts";
 
 /** Checks both databases as a whole. */
-export function journalIntegrity(patient: Patient): CheckVerdict {
+export function journalIntegrity(patient: Patient): CheckResult {
   const config = configOf(patient);
   if (!config) return skip("the configuration cannot be read");
   const runs = patient.status?.isFresh === true;
   const at = (name: string): string => join(config.state.folder, name);
   const [state, cache] = [inspect(at("state.db"), runs), inspect(at("cache.db"), runs)];
-  return gravest([stateVerdict(at("state.db"), state, runs), cacheVerdict(at("cache.db"), cache, runs)]);
+  return gravest([checkStateFile(at("state.db"), state, runs), checkCacheFile(at("cache.db"), cache, runs)]);
 }
 
 /** The verdict on state.db, whose content exists nowhere else. */
-function stateVerdict(file: string, found: Inspection, runs: boolean): CheckVerdict {
+function checkStateFile(file: string, found: Inspection, runs: boolean): CheckResult {
   if (found.kind === "damaged")
     return fail(
       `${file} is damaged: ${found.why}`,
@@ -22,20 +22,20 @@ function stateVerdict(file: string, found: Inspection, runs: boolean): CheckVerd
     );
   // The running agent checked the whole file when it started, and holds it exclusively.
   if (found.kind === "busy") return ok(`${file} is in use by the agent, which found it sound when it started`);
-  return verdictOf(file, found, runs);
+  return checkFile(file, found, runs);
 }
 
 /** The verdict on cache.db, whose content can be listed again. */
-function cacheVerdict(file: string, found: Inspection, runs: boolean): CheckVerdict {
+function checkCacheFile(file: string, found: Inspection, runs: boolean): CheckResult {
   if (found.kind === "damaged")
     return warn(
       `${file} is damaged: ${found.why}`,
       "Restart the agent: it then deletes the file and lists everything again. Without a restart, it does so as soon as it finds the damage itself.",
     );
-  return verdictOf(file, found, runs);
+  return checkFile(file, found, runs);
 }
 
-function verdictOf(file: string, found: Inspection, runs: boolean): CheckVerdict {
+function checkFile(file: string, found: Inspection, runs: boolean): CheckResult {
   switch (found.kind) {
     case "absent":
       return ok(`${file} does not exist yet`);

@@ -8,11 +8,11 @@ import type { Config } from "../../config/settings.ts";
 import { flagsAgainst } from "../../status/judge-problems.ts";
 import type { Status } from "../../status/schema.ts";
 import type { ApiProbe } from "../api-probe.ts";
+import { type CheckResult, fail, info, ok, skip, unreached, warn } from "../check-result.ts";
 import { configOf, type Patient } from "../patient.ts";
-import { type CheckVerdict, fail, info, ok, skip, unreached, warn } from "../verdict.ts";
 
 /** Number of boards to check. A few are enough, because another judge would write to all boards. */
-const mostBoards = 50;
+const maxBoards = 50;
 /** Time between the two readings that are compared. */
 const between: Millis = 5_000;
 
@@ -28,7 +28,7 @@ export interface SeenBoard extends JudgeReading {
 export type ManagerActivity = "runs" | "none" | "unknown";
 
 /** Checks whether kube-controller-manager or another controller still judges boards of this site. */
-export async function nodeJudge(patient: Patient): Promise<CheckVerdict> {
+export async function nodeJudge(patient: Patient): Promise<CheckResult> {
   const { api, ambient, signal, status } = patient;
   const config = configOf(patient);
   if (!api || !config) return skip("the configuration cannot be read");
@@ -42,14 +42,14 @@ export async function nodeJudge(patient: Patient): Promise<CheckVerdict> {
     const now = await readBoards(api, config);
     if (typeof now === "string") return skip(now);
     const manager = activityOf(lease, await readManagerLease(api));
-    return judgeVerdict({ before, now, manager }, status?.isFresh ? status.status : undefined);
+    return checkWriters({ before, now, manager }, status?.isFresh ? status.status : undefined);
   } catch {
     return unreached;
   }
 }
 
 async function readBoards(api: ApiProbe, { site }: Config): Promise<readonly SeenBoard[] | string> {
-  const query = new URLSearchParams({ limit: String(mostBoards), labelSelector: site.nodeSelector ?? "" });
+  const query = new URLSearchParams({ limit: String(maxBoards), labelSelector: site.nodeSelector ?? "" });
   const { status, body } = await api.ask("GET", `/api/v1/nodes?${query}`);
   if (status !== 200 || !Array.isArray(body?.items)) return `the Nodes cannot be listed (HTTP ${status})`;
   return body.items.flatMap((item: unknown): readonly SeenBoard[] => {
@@ -77,7 +77,7 @@ function activityOf(before: string, now: string): ManagerActivity {
  * An entry in managedFields shows a past write; an entry added since `before` shows that a judge is writing now. A
  * judge writes only when a board falls silent or returns, so the absence of traces does not prove that there is none.
  */
-export function judgeVerdict(
+export function checkWriters(
   {
     before,
     now,
@@ -88,7 +88,7 @@ export function judgeVerdict(
     readonly manager: ManagerActivity;
   },
   status: Status | undefined,
-): CheckVerdict {
+): CheckResult {
   const reported = status?.health.conditions.find(({ type }) => type === "SecondJudge");
   if (reported) return fail(reported.message, reported.hint);
   for (const seen of now) {
@@ -105,7 +105,7 @@ export function judgeVerdict(
   );
 }
 
-function withoutTrace(boards: number, manager: ManagerActivity): CheckVerdict {
+function withoutTrace(boards: number, manager: ManagerActivity): CheckResult {
   const none = `no other controller has left a trace on the ${boards} boards checked`;
   if (manager === "none") return ok(`${none}, and no kube-controller-manager is renewing its Lease`);
   const reason =

@@ -3,8 +3,8 @@ import { isRecord } from "../../base/json.ts";
 import { boardOf } from "../../board/identity.ts";
 import type { Status } from "../../status/schema.ts";
 import type { ApiProbe } from "../api-probe.ts";
+import { type CheckResult, fail, ok, skip, unreached, warn } from "../check-result.ts";
 import { configOf, type Patient } from "../patient.ts";
-import { type CheckVerdict, fail, ok, skip, unreached, warn } from "../verdict.ts";
 
 /** One observation of the site's Lease. */
 export interface ObservedLease {
@@ -21,17 +21,17 @@ const readings = 8;
  * Bounds of the time over which the Lease is read, because two competing processes both write within their retry
  * period.
  */
-const longestWatch: Millis = 16_000;
-const shortestWatch: Millis = 2_000;
+const maxWatchDuration: Millis = 16_000;
+const minWatchDuration: Millis = 2_000;
 
 /** Checks whether two processes take turns in leading the site, or share one identity. */
-export async function leaseConflict(patient: Patient): Promise<CheckVerdict> {
+export async function leaseConflict(patient: Patient): Promise<CheckResult> {
   const { api, status, ambient, signal } = patient;
   const config = configOf(patient);
   if (!api || !config) return skip("the configuration cannot be read");
   const { leader, site } = config;
   const path = `/apis/coordination.k8s.io/v1/namespaces/${leader.namespace}/leases/siteward-${site.name}`;
-  const period = Math.max(shortestWatch, Math.min(1.5 * leader.retry, longestWatch)) / (readings - 1);
+  const period = Math.max(minWatchDuration, Math.min(1.5 * leader.retry, maxWatchDuration)) / (readings - 1);
   const seen: ObservedLease[] = [];
   try {
     for (let reading = 0; reading < readings && !signal.aborted; reading++) {
@@ -43,7 +43,7 @@ export async function leaseConflict(patient: Patient): Promise<CheckVerdict> {
   } catch {
     return unreached;
   }
-  return conflictVerdict(seen, status?.isFresh ? status.status : undefined, site.name);
+  return checkConflict(seen, status?.isFresh ? status.status : undefined, site.name);
 }
 
 /** The Lease, or the reason why it cannot be read; undefined if there is no Lease. */
@@ -66,11 +66,7 @@ const namesakeHint =
  * `seen`: observations of the Lease of `site`, in order. The identity in the status is that of the running agent, which
  * may still use the names from before an enrolment.
  */
-export function conflictVerdict(
-  seen: readonly ObservedLease[],
-  status: Status | undefined,
-  site: string,
-): CheckVerdict {
+export function checkConflict(seen: readonly ObservedLease[], status: Status | undefined, site: string): CheckResult {
   const collision = status?.health.conditions.find(({ type }) => type === "IdentityCollision");
   if (collision) return fail(collision.message, collision.hint ?? namesakeHint);
   const held = seen.filter(({ holder }) => holder !== "");

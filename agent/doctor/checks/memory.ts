@@ -1,5 +1,5 @@
 import type { ReadFact } from "../../board/facts.ts";
-import { type CheckVerdict, info, ok, skip, warn } from "../verdict.ts";
+import { type CheckResult, info, ok, skip, warn } from "../check-result.ts";
 
 const controllers = "/sys/fs/cgroup/cgroup.controllers";
 const words = ["cgroup_enable=memory", "cgroup_memory=1"];
@@ -8,7 +8,7 @@ const words = ["cgroup_enable=memory", "cgroup_memory=1"];
  * Checks that the kernel can limit memory, because Raspberry Pi OS disables the memory cgroup unless the command line
  * enables it.
  */
-export function memoryCgroup(read: ReadFact): CheckVerdict {
+export function memoryCgroup(read: ReadFact): CheckResult {
   const found = read(controllers);
   const isOld = found === undefined && read("/proc/cgroups") !== undefined;
   if (found === undefined && !isOld) return skip("this machine does not report control groups");

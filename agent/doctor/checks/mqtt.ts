@@ -1,8 +1,8 @@
 import { hintOf, sentenceOf } from "../../base/errors.ts";
 import type { Config } from "../../config/settings.ts";
+import { type CheckResult, fail, ok, skip } from "../check-result.ts";
 import { credentialFile } from "../credential-places.ts";
 import { configOf, type Patient } from "../patient.ts";
-import { type CheckVerdict, fail, ok, skip } from "../verdict.ts";
 import type { BrokerAnswer } from "./broker-visit.ts";
 
 const aclHint = "siteward broker-acl prints the lines that the broker needs for this board.";
@@ -17,7 +17,7 @@ export class BrokerChecks {
   }
 
   /** Checks the TLS connection, and that the broker speaks MQTT 5. */
-  async tls(): Promise<CheckVerdict> {
+  async tls(): Promise<CheckResult> {
     const config = configOf(this.#patient);
     const reason = this.#reasonNotToAsk(config);
     if (config === undefined || reason !== undefined) return skip(reason ?? "");
@@ -31,14 +31,14 @@ export class BrokerChecks {
    * Checks the ACL by sending a message to the board itself. A SUBACK would not be enough, because some brokers grant
    * any filter, but do not deliver what the ACL forbids.
    */
-  async acl(): Promise<CheckVerdict> {
+  async acl(): Promise<CheckResult> {
     const config = configOf(this.#patient);
     const reason = this.#reasonNotToAsk(config);
     if (config === undefined || reason !== undefined) return skip(reason ?? "");
     if (this.#liveLink()?.state === "up")
       return skip("the agent is connected, and this check would end its connection; systemctl stop siteward first");
     const answer = await this.#visit(config);
-    return answer.connected ? loopVerdict(answer.loop) : skip("the broker was not reached (mqtt.tls)");
+    return answer.connected ? checkLoop(answer.loop) : skip("the broker was not reached (mqtt.tls)");
   }
 
   #reasonNotToAsk(config: Config | undefined): string | undefined {
@@ -79,7 +79,7 @@ export class BrokerChecks {
   }
 }
 
-export function loopVerdict(loop: Extract<BrokerAnswer, { readonly connected: true }>["loop"]): CheckVerdict {
+export function checkLoop(loop: Extract<BrokerAnswer, { readonly connected: true }>["loop"]): CheckResult {
   switch (loop.kind) {
     case "closed":
       return ok(`a message to ${loop.topic} came back after ${Math.round(loop.took)} ms`);

@@ -1,11 +1,11 @@
 import { readdirSync } from "node:fs";
-import { type CheckVerdict, ok, warn } from "../verdict.ts";
+import { type CheckResult, ok, warn } from "../check-result.ts";
 
 /**
  * Checks that commands must be signed, because without a trusted key, only the broker's ACL decides who may command
  * this board.
  */
-export function signKeys(folder: string, hasFleet: boolean): CheckVerdict {
+export function signKeys(folder: string, hasFleet: boolean): CheckResult {
   let names: readonly string[] = [];
   try {
     names = readdirSync(folder).filter((name) => name.endsWith(".pub"));

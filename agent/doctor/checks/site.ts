@@ -8,12 +8,12 @@ import { leaseNamespaces } from "../../config/claim-settings.ts";
 import type { Config } from "../../config/settings.ts";
 import { olderClaims, type SiteLease, siteLeaseOf, siteSelector } from "../../site/site-lease.ts";
 import type { ApiProbe } from "../api-probe.ts";
+import { type CheckResult, fail, gravest, ok, skip, unreached, warn } from "../check-result.ts";
 import { configOf, type Patient } from "../patient.ts";
-import { type CheckVerdict, fail, gravest, ok, skip, unreached, warn } from "../verdict.ts";
 
 /** Maximum number of boards, and of sites in a namespace, that are read. */
-const most = 500;
-const mostNamed = 3;
+const maxNodes = 500;
+const maxNamed = 3;
 
 const partialList = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
 
@@ -44,17 +44,17 @@ export interface Surroundings {
  * has no Lease and all other sites are older. The annotations of Nodes can be trusted, because tenants cannot write
  * them.
  */
-export async function nodeSite(patient: Patient): Promise<CheckVerdict> {
+export async function nodeSite(patient: Patient): Promise<CheckResult> {
   const { api } = patient;
   const config = configOf(patient);
   if (!api || !config) return skip("the configuration cannot be read");
   try {
-    const query = new URLSearchParams({ limit: String(most), labelSelector: config.site.nodeSelector ?? "" });
+    const query = new URLSearchParams({ limit: String(maxNodes), labelSelector: config.site.nodeSelector ?? "" });
     const { status, body } = await api.ask("GET", `/api/v1/nodes?${query}`, undefined, "application/json", partialList);
     if (status !== 200 || !Array.isArray(body?.items)) return skip(`the Nodes cannot be listed (HTTP ${status})`);
     const boards = body.items.flatMap(boardOf);
     const isWhole = (asRecord(body.metadata).continue ?? "") === "";
-    return siteVerdict({ boards, isWhole, ...(await sitesIn(api, leaseNamespaces(config.leader))) }, config);
+    return checkSelection({ boards, isWhole, ...(await sitesIn(api, leaseNamespaces(config.leader))) }, config);
   } catch {
     return unreached;
   }
@@ -71,7 +71,7 @@ async function sitesIn(api: ApiProbe, namespaces: readonly string[]): Promise<Pi
   const sites: SiteLease[] = [];
   const unread: string[] = [];
   for (const namespace of namespaces) {
-    const query = new URLSearchParams({ limit: String(most), labelSelector: siteSelector });
+    const query = new URLSearchParams({ limit: String(maxNodes), labelSelector: siteSelector });
     const path = `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases?${query}`;
     const { status, body } = await api.ask("GET", path, undefined, "application/json", partialList);
     if (status !== 200 || !Array.isArray(body?.items)) unread.push(namespace);
@@ -92,7 +92,7 @@ type Settings = {
 };
 
 /** The verdict on boards of other sites. */
-export function siteVerdict(around: Surroundings, { site, leader, board }: Settings): CheckVerdict {
+export function checkSelection(around: Surroundings, { site, leader, board }: Settings): CheckResult {
   const own = `${leader.namespace}/siteward-${site.name}`;
   const claims = olderClaims(around.sites, own, () => {});
   const byLease = new Map<string, string[]>();
@@ -116,11 +116,11 @@ function foreign(
   names: readonly string[],
   { sites, unread }: Surroundings,
   leader: Settings["leader"],
-): CheckVerdict {
+): CheckResult {
   const [namespace = "", name = ""] = lease.split("/");
   const isOne = names.length === 1;
   const boards = `${counted(names.length, "board")} that this site selects`;
-  const named = `${names.slice(0, mostNamed).join(", ")}${names.length > mostNamed ? ", …" : ""}`;
+  const named = `${names.slice(0, maxNamed).join(", ")}${names.length > maxNamed ? ", …" : ""}`;
   if (!leaseNamespaces(leader).includes(namespace))
     return warn(
       `${boards} ${isOne ? "runs an agent" : "run agents"} of the site with Lease ${lease}, which this site does not read: ${named}`,

@@ -1,6 +1,6 @@
 import { closeSync, fsyncSync, mkdtempSync, openSync, realpathSync, rmSync, statfsSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { leastFreeBytes } from "../../../storage/state-folder.ts";
+import { minFreeBytes } from "../../../storage/state-folder.ts";
 import type { Clock, Millis } from "../../base/clock.ts";
 import { existingFolder } from "../../board/existing-folder.ts";
 import { isWorn } from "../../board/limits.ts";
@@ -8,20 +8,20 @@ import { mountOf } from "../../board/sensors/mount.ts";
 import type { StorageReading } from "../../board/sensors/readings.ts";
 import { storageReading } from "../../board/sensors/storage-device.ts";
 import { codeOf } from "../../config/read-text.ts";
+import { type CheckResult, fail, ok, skip, warn } from "../check-result.ts";
 import { configOf, type Patient } from "../patient.ts";
-import { type CheckVerdict, fail, ok, skip, warn } from "../verdict.ts";
 
 const size = (bytes: number): string => `${Math.round(bytes / 2 ** 20)} MiB`;
 
 /** Checks whether the state folder survives a power cut. */
-export function storagePersist(patient: Patient): CheckVerdict {
+export function storagePersist(patient: Patient): CheckResult {
   const config = configOf(patient);
   if (!config) return skip("the configuration cannot be read");
   const { folder } = config.state;
-  return persistVerdict(folder, readingOf(patient, folder));
+  return checkPersistence(folder, readingOf(patient, folder));
 }
 
-export function persistVerdict(folder: string, { isVolatile, fileSystem, device }: StorageReading): CheckVerdict {
+export function checkPersistence(folder: string, { isVolatile, fileSystem, device }: StorageReading): CheckResult {
   if (fileSystem === undefined) return skip("this machine does not report its mounts");
   if (!isVolatile) return ok(`${folder} is on ${fileSystem}${device === undefined ? "" : ` (${device})`}`);
   return warn(
@@ -48,18 +48,18 @@ function realFolder(folder: string): string {
 }
 
 /** Checks free space and write access, because a board without them cannot stand for election. */
-export function storageSpace(patient: Patient): CheckVerdict {
+export function storageSpace(patient: Patient): CheckResult {
   const config = configOf(patient);
-  return config ? spaceVerdict(config.state.folder, config.board.freeSpace) : skip("the configuration cannot be read");
+  return config ? checkSpace(config.state.folder, config.board.freeSpace) : skip("the configuration cannot be read");
 }
 
-export function spaceVerdict(folder: string, wanted: number): CheckVerdict {
+export function checkSpace(folder: string, wanted: number): CheckResult {
   const place = existingFolder(folder);
   if (place === undefined) return fail(`${folder} does not exist`, `mkdir -p ${folder} && chown siteward: ${folder}`);
   const { bavail, bsize } = statfsSync(place);
   const free = bavail * bsize;
   const freeing = "Free space: journalctl --vacuum-size=32M, apt-get clean, docker system prune.";
-  if (free < leastFreeBytes) return fail(`${folder}: the disk is full (${free} bytes free)`, freeing);
+  if (free < minFreeBytes) return fail(`${folder}: the disk is full (${free} bytes free)`, freeing);
   const problem = place === folder ? writeProblem(folder) : undefined;
   if (problem === "EROFS")
     return fail(
@@ -83,13 +83,13 @@ function writeProblem(folder: string): string | undefined {
 const syncs = 20;
 
 /** Measures a few synced writes, because elections and commands wait for such writes. */
-export function storageFsync(patient: Patient): CheckVerdict {
+export function storageFsync(patient: Patient): CheckResult {
   const config = configOf(patient);
   if (!config) return skip("the configuration cannot be read");
   const { folder } = config.state;
   if (existingFolder(folder) !== folder) return skip(`${folder} does not exist yet`);
   try {
-    return fsyncVerdict(measured(folder, patient.ambient.clock), config.board.fsync);
+    return checkFsync(measured(folder, patient.ambient.clock), config.board.fsync);
   } catch (error) {
     return skip(`${folder} cannot be written (${String(codeOf(error) ?? error)})`);
   }
@@ -114,7 +114,7 @@ function measured(folder: string, clock: Clock): readonly Millis[] {
   }
 }
 
-export function fsyncVerdict(took: readonly Millis[], limit: Millis): CheckVerdict {
+export function checkFsync(took: readonly Millis[], limit: Millis): CheckResult {
   const sorted = [...took].sort((a, b) => a - b);
   const p95 = sorted[Math.ceil(sorted.length * 0.95) - 1] ?? 0;
   const message = `95 % of ${took.length} test writes reached the disk within ${p95 < 10 ? p95.toFixed(1) : Math.round(p95)} ms`;
@@ -125,14 +125,14 @@ export function fsyncVerdict(took: readonly Millis[], limit: Millis): CheckVerdi
   );
 }
 
-export function storageWear(patient: Patient): CheckVerdict {
+export function storageWear(patient: Patient): CheckResult {
   const config = configOf(patient);
   if (!config) return skip("the configuration cannot be read");
-  return wearVerdict(readingOf(patient, config.state.folder));
+  return checkWear(readingOf(patient, config.state.folder));
 }
 
 /** The verdict on the wear of the storage, which only eMMC reports. */
-export function wearVerdict({ wear, kind }: StorageReading): CheckVerdict {
+export function checkWear({ wear, kind }: StorageReading): CheckResult {
   if (wear === undefined)
     return skip(kind === "sd" ? "SD cards do not report wear" : "this storage does not report wear");
   const { usedPercent, reserve } = wear;

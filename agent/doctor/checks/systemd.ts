@@ -1,5 +1,5 @@
+import { type CheckResult, info, ok, skip, warn } from "../check-result.ts";
 import type { RunProgram } from "../programs.ts";
-import { type CheckVerdict, info, ok, skip, warn } from "../verdict.ts";
 
 const unit = "siteward.service";
 
@@ -11,7 +11,7 @@ const features: readonly (readonly [since: number, what: string])[] = [
   [254, "RestartSteps= (without it, two seconds between restarts)"],
 ];
 
-export async function systemdVersion(program: RunProgram): Promise<CheckVerdict> {
+export async function systemdVersion(program: RunProgram): Promise<CheckResult> {
   const asked = await program("systemctl", ["--version"]);
   const version = Number(/^systemd (\d+)/.exec(asked?.stdout ?? "")?.[1] ?? Number.NaN);
   if (!Number.isFinite(version)) return skip("there is no systemd here");
@@ -22,7 +22,7 @@ export async function systemdVersion(program: RunProgram): Promise<CheckVerdict>
 }
 
 /** Checks that systemd uses the hardware watchdog, because nothing else restarts a board whose kernel hangs. */
-export async function systemdWatchdog(program: RunProgram): Promise<CheckVerdict> {
+export async function systemdWatchdog(program: RunProgram): Promise<CheckResult> {
   const asked = await program("systemctl", ["show", "-p", "RuntimeWatchdogUSec", "--value"]);
   if (asked === undefined || asked.code !== 0) return skip("systemd does not respond");
   const value = asked.stdout.trim();
@@ -35,7 +35,7 @@ export async function systemdWatchdog(program: RunProgram): Promise<CheckVerdict
 }
 
 /** Checks that the agent's notifications can reach systemd, and how. */
-export async function systemdNotify(program: RunProgram): Promise<CheckVerdict> {
+export async function systemdNotify(program: RunProgram): Promise<CheckResult> {
   const asked = await program("systemctl", [
     "show",
     unit,
@@ -43,7 +43,7 @@ export async function systemdNotify(program: RunProgram): Promise<CheckVerdict> 
     "LoadState,Type,NotifyAccess,ExecStart,OpenFile,ActiveState,StatusText,WatchdogUSec",
   ]);
   if (asked === undefined || asked.code !== 0) return skip("systemd does not respond");
-  return notifyVerdict(new Map(asked.stdout.split("\n").map((line) => pair(line))));
+  return checkNotify(new Map(asked.stdout.split("\n").map((line) => pair(line))));
 }
 
 const pair = (line: string): readonly [string, string] => {
@@ -51,7 +51,7 @@ const pair = (line: string): readonly [string, string] => {
   return at < 0 ? [line, ""] : [line.slice(0, at), line.slice(at + 1)];
 };
 
-export function notifyVerdict(found: ReadonlyMap<string, string>): CheckVerdict {
+export function checkNotify(found: ReadonlyMap<string, string>): CheckResult {
   const of = (name: string): string => found.get(name) ?? "";
   if (of("LoadState") !== "loaded") return skip(`no ${unit} is installed`);
   if (!of("Type").startsWith("notify"))
@@ -74,16 +74,16 @@ export function notifyVerdict(found: ReadonlyMap<string, string>): CheckVerdict 
 }
 
 /** Checks the sandbox of the installed unit, with all its drop-ins. */
-export async function sandboxScore(program: RunProgram): Promise<CheckVerdict> {
+export async function sandboxScore(program: RunProgram): Promise<CheckResult> {
   const asked = await program("systemd-analyze", ["security", "--no-pager", unit]);
   if (asked === undefined) return skip("there is no systemd-analyze here");
-  return scoreVerdict(`${asked.stdout}\n${asked.stderr}`);
+  return checkScore(`${asked.stdout}\n${asked.stderr}`);
 }
 
 /** Highest exposure that counts as good; that of the shipped unit is 1.1. */
 const highestExposure = 1.2;
 
-export function scoreVerdict(printed: string): CheckVerdict {
+export function checkScore(printed: string): CheckResult {
   const score = /Overall exposure level for \S+: ([\d.]+) (\w+)/.exec(printed);
   if (score === null) return skip(`systemd-analyze does not know ${unit}: ${printed.trim().split("\n")[0] ?? ""}`);
   const [, exposure = "", word = ""] = score;

@@ -1,35 +1,35 @@
 import { isRecord } from "../../base/json.ts";
 import { versionAnnotation } from "../../board/sick-leader.ts";
 import type { ApiProbe } from "../api-probe.ts";
+import { type CheckResult, gravest, ok, skip, unreached, warn } from "../check-result.ts";
 import { configOf, type Patient } from "../patient.ts";
-import { type CheckVerdict, gravest, ok, skip, unreached, warn } from "../verdict.ts";
 
 /** The tested minor versions of Kubernetes. Older servers lack APIs that the agent needs. */
 const oldestMinor = 30;
 const newestMinor = 36;
 
-export async function versionSkew(patient: Patient): Promise<CheckVerdict> {
+export async function versionSkew(patient: Patient): Promise<CheckResult> {
   const { api, version, status } = patient;
   const config = configOf(patient);
   if (!api || !config) return skip("the configuration cannot be read");
   try {
     const { version: server } = await api.greeting();
     return gravest([
-      agentVerdict(version, status?.isFresh ? status.status.version : undefined),
-      serverVerdict(server),
-      boardsVerdict(version, await boardVersions(api, config.site.nodeSelector)),
+      checkAgentVersion(version, status?.isFresh ? status.status.version : undefined),
+      checkServerVersion(server),
+      checkBoardVersions(version, await boardVersions(api, config.site.nodeSelector)),
     ]);
   } catch {
     return unreached;
   }
 }
 
-export function agentVerdict(installed: string, running: string | undefined): CheckVerdict {
+export function checkAgentVersion(installed: string, running: string | undefined): CheckResult {
   if (running === undefined || running === installed) return ok(`siteward ${installed}`);
   return warn(`siteward ${installed} is installed, but ${running} is running`, "systemctl restart siteward");
 }
 
-export function serverVerdict(server: string | undefined): CheckVerdict {
+export function checkServerVersion(server: string | undefined): CheckResult {
   const minor = Number(/^v1\.(\d+)/.exec(server ?? "")?.[1] ?? Number.NaN);
   if (!Number.isFinite(minor)) return ok("the API server does not report its version");
   if (minor < oldestMinor)
@@ -43,10 +43,10 @@ export function serverVerdict(server: string | undefined): CheckVerdict {
 }
 
 /** A site works with boards of different versions, but should have them only during an upgrade. */
-export function boardsVerdict(
+export function checkBoardVersions(
   version: string,
   boards: readonly (readonly [board: string, version: string])[],
-): CheckVerdict {
+): CheckResult {
   const others = boards.filter(([, other]) => other !== version);
   if (others.length === 0)
     return ok(

@@ -4,21 +4,21 @@ import type { Config } from "../../config/settings.ts";
 import { decodeAnswer, encodeQuestion, type WitnessAnswer } from "../../witness/datagrams.ts";
 import type { Lan } from "../../witness/lan.ts";
 import { udp } from "../../witness/udp.ts";
+import { type CheckResult, fail, info, ok, skip, warn } from "../check-result.ts";
 import { configOf, type Patient } from "../patient.ts";
-import { type CheckVerdict, fail, info, ok, skip, warn } from "../verdict.ts";
 
 /** The agent asks the kubelet first, for up to 2.5 s. */
 const patience: Millis = 4000;
 
 /** Checks whether the agent of this board answers questions on the LAN, by asking it over loopback. */
-export async function witnessLan(patient: Patient, lan: Lan = udp): Promise<CheckVerdict> {
+export async function witnessLan(patient: Patient, lan: Lan = udp): Promise<CheckResult> {
   const config = configOf(patient);
   if (!config) return skip("the configuration cannot be read");
   const { policy, witness } = config.judgement;
   if (policy !== "evidence" || witness !== "lan") return skip("boards do not ask each other (judgement.witness)");
   if (!patient.status?.isFresh) return skip("the agent does not run (agent.state)");
   try {
-    return answerVerdict(await answerOf(config, patient, lan), config.judgement.witnessPort);
+    return checkAnswer(await answerOf(config, patient, lan), config.judgement.witnessPort);
   } catch (error) {
     return warn(`the agent cannot be asked: ${sentenceOf(error)}`);
   }
@@ -47,7 +47,7 @@ async function answerOf(
   }
 }
 
-export function answerVerdict(answer: WitnessAnswer | undefined, port: number): CheckVerdict {
+export function checkAnswer(answer: WitnessAnswer | undefined, port: number): CheckResult {
   if (answer === undefined) {
     return warn(
       `the agent does not answer on UDP port ${port}`,

@@ -1,4 +1,4 @@
-import { pointerSteps } from "../../base/json.ts";
+import { jsonPointerTokens } from "../../base/json.ts";
 import { listed } from "../../base/text/listed.ts";
 import { type LeftOut, whyNotToLeadWithout } from "../../config/remote-fit.ts";
 import type { Fault, RemoteRejection } from "../../config/remote-record.ts";
@@ -52,12 +52,12 @@ export const leftOutText = ({ version, faults }: LeftOut): string =>
     : `version ${version} of the fleet settings cannot be applied in full: ${faultsText(faults)}`;
 
 function faultsText(faults: readonly Fault[]): string {
-  const shown = faults.slice(0, mostShown).map(faultText);
+  const shown = faults.slice(0, maxShown).map(faultText);
   return listed(shown, faults.length, "; ");
 }
 
-const mostShown = 3;
-const longestFault = 200;
+const maxShown = 3;
+const maxFaultLength = 200;
 
 const sentences: Readonly<Record<Fault["code"], string>> = {
   schema: "is not valid",
@@ -77,7 +77,7 @@ const faultText = ({ path, code, message }: Fault): string =>
   [path === "" ? undefined : settingOf(path), message ?? sentences[code]]
     .filter(Boolean)
     .join(" ")
-    .slice(0, longestFault);
+    .slice(0, maxFaultLength);
 
 /** Converts "/log/level" to "log.level", the form in which users know the setting. */
-const settingOf = (pointer: string): string => pointerSteps(pointer).join(".");
+const settingOf = (pointer: string): string => jsonPointerTokens(pointer).join(".");

@@ -19,7 +19,7 @@ export interface Unstored {
 }
 
 /** Backoff between attempts to store a result, in milliseconds. */
-export const storeAgain = { first: 5000, most: 300_000 } as const;
+export const storeAgain = { first: 5000, max: 300_000 } as const;
 
 /** Receives documents of config/desired. While the disk is full, the newest document is kept in memory and retried. */
 export class DesiredIntake {

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { isRecord } from "../../base/json.ts";
-import { type Fault, type Kept, largestVersion } from "../../config/remote-record.ts";
+import { type Fault, type Kept, maxVersion } from "../../config/remote-record.ts";
 import { memberText } from "./member-text.ts";
 
 /** A document of config/desired as received. */
@@ -11,7 +11,7 @@ export interface DesiredMessage {
 }
 
 /** Maximum size of an accepted document, in bytes: several times the size of all settings together. */
-const largest = 32 * 1024;
+const maxPayloadBytes = 32 * 1024;
 /** Maximum nesting depth of a document. */
 const deepest = 10;
 
@@ -35,7 +35,7 @@ export function parseDesired(payload: Uint8Array): Desired {
     hash,
     fault: { path: "", code: "schema", message },
   });
-  if (payload.byteLength > largest) return malformed(`is larger than ${largest} bytes`);
+  if (payload.byteLength > maxPayloadBytes) return malformed(`is larger than ${maxPayloadBytes} bytes`);
   let [text, value]: [string, unknown] = ["", undefined];
   try {
     text = new TextDecoder("utf-8", { fatal: true }).decode(payload);
@@ -47,8 +47,8 @@ export function parseDesired(payload: Uint8Array): Desired {
   // Only the settings are hashed, so the same settings under another version have the same hash.
   hash = hashOf(memberText(text, "config") ?? payload);
   const { v, version, config, canarySeconds, ...more } = value;
-  if (typeof version !== "number" || !Number.isInteger(version) || version < 1 || version > largestVersion)
-    return malformed(`version must be a whole number from 1 to ${largestVersion}`);
+  if (typeof version !== "number" || !Number.isInteger(version) || version < 1 || version > maxVersion)
+    return malformed(`version must be a whole number from 1 to ${maxVersion}`);
   if (v !== 1) return malformed("v must be 1", version);
   const [unknown] = Object.keys(more);
   if (unknown !== undefined) return malformed(`${unknown.slice(0, 40)} is not a known member`, version);

@@ -19,16 +19,16 @@ import { ReadDelay } from "./read-delay.ts";
  * Maximum number of unacknowledged messages, even if the broker allows more, because each is on the heap as well as on
  * disk.
  */
-const mostInFlight = 4;
+const maxInFlight = 4;
 /** Remaining length, in bytes, of the smallest CONNACK of MQTT 5, which has a field for properties. */
-const shortestAnswer = 3;
+const minAnswer = 3;
 /** Time limit for each acknowledgement, because a faulty broker may respond to pings but to nothing else. */
 const answerLimit: Millis = 30_000;
 /**
  * Maximum number of topic aliases. Limited because each keeps a topic on the heap, some brokers allow 65535, and few
  * topics recur.
  */
-const mostAliases = 16;
+const maxAliases = 16;
 /** SUBACK reason codes of this value and above are failures. */
 const firstFailure = 0x80;
 
@@ -78,7 +78,7 @@ export const mqttLinks =
         disconnect = reasonCode ?? 0;
       });
       client.on("connect", ({ sessionPresent, properties, length = 0 }) => {
-        if (length < shortestAnswer) {
+        if (length < minAnswer) {
           fail(olderProtocol(where));
           return;
         }
@@ -107,7 +107,7 @@ export const mqttLinks =
 
 function allowFewerAliases(packet: Packet): void {
   const allowed = packet.cmd === "connack" ? packet.properties : undefined;
-  if (allowed?.topicAliasMaximum) allowed.topicAliasMaximum = Math.min(mostAliases, allowed.topicAliasMaximum);
+  if (allowed?.topicAliasMaximum) allowed.topicAliasMaximum = Math.min(maxAliases, allowed.topicAliasMaximum);
 }
 
 const stopped = (): LinkError => new LinkError("stopped", "the connection is no longer wanted");
@@ -122,7 +122,7 @@ function cut(client: MqttClient): void {
 
 class MqttLink implements BrokerLink {
   sessionPresent = false;
-  window = mostInFlight;
+  window = maxInFlight;
   readonly ended: Promise<LinkError>;
   readonly #clock: Clock;
   readonly #client: MqttClient;
@@ -144,7 +144,7 @@ class MqttLink implements BrokerLink {
   open(sessionPresent: boolean, maximumPacketSize: number | undefined, receiveMaximum: number | undefined): void {
     this.sessionPresent = sessionPresent;
     this.#limit = maximumPacketSize;
-    this.window = Math.min(mostInFlight, receiveMaximum ?? mostInFlight);
+    this.window = Math.min(maxInFlight, receiveMaximum ?? maxInFlight);
   }
 
   end(error: LinkError): void {

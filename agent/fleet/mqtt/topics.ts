@@ -16,9 +16,9 @@ const replies = "_reply";
 const commandPattern = /^[a-z][a-z0-9-]*(\.[a-z][a-z0-9-]*)*$/;
 /** The pattern of ids; the desk has the same one, so that no valid id is dropped here. */
 const idPattern = /^[A-Za-z0-9_-]{1,64}$/;
-const longestCommand = 64;
+const maxCommandLength = 64;
 /** Brokers limit the number of topic levels, some of them to eight, and disconnect a client that exceeds the limit. */
-const mostLevels = 8;
+const maxLevels = 8;
 /** A topic level: no wildcard, no control character, no leading $. */
 const levelPattern = /^[A-Za-z0-9_.:@-]{1,128}$/;
 
@@ -69,7 +69,7 @@ export function parseCommandTopic(identity: FleetIdentity, topic: string): Comma
   for (const [prefix, scope] of scopes) {
     if (!topic.startsWith(prefix)) continue;
     const [name = "", id = "", ...more] = topic.slice(prefix.length).split("/");
-    const isValid = name.length <= longestCommand && commandPattern.test(name) && idPattern.test(id);
+    const isValid = name.length <= maxCommandLength && commandPattern.test(name) && idPattern.test(id);
     return more.length === 0 && isValid ? { scope, name, id } : undefined;
   }
   return undefined;
@@ -88,7 +88,7 @@ export function allowedResponseTopic(identity: FleetIdentity, wanted: string): s
   const prefixes = [`${root}/${identity.fleet}/${replies}/`, boardTopic(identity, "res/")];
   const prefix = prefixes.find((one) => wanted.startsWith(one));
   if (prefix === undefined || Buffer.byteLength(wanted) > 512) return undefined;
-  const isFlat = wanted.split("/", mostLevels + 1).length <= mostLevels;
+  const isFlat = wanted.split("/", maxLevels + 1).length <= maxLevels;
   const levels = wanted.slice(prefix.length).split("/");
   return isFlat && levels.every((level) => levelPattern.test(level)) ? wanted : undefined;
 }

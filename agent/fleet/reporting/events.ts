@@ -23,7 +23,7 @@ interface Noted {
 }
 
 /** Maximum number of events that are kept in memory while the disk cannot be written. */
-const mostWaiting = 64;
+const maxWaiting = 64;
 /** Interval between attempts while the disk cannot be written. */
 const writeAgain: Millis = 10_000;
 
@@ -43,7 +43,7 @@ export class FleetEvents implements FleetEventSink {
   note(event: FleetEvent): void {
     this.#waiting.push({ event, at: this.#ambient.clock.now(), clock: this.#deps.clockState() });
     this.retry();
-    if (this.#waiting.length > mostWaiting) this.#drop();
+    if (this.#waiting.length > maxWaiting) this.#drop();
   }
 
   /** Stores pending events in order, as long as the disk accepts them. */

@@ -8,7 +8,7 @@ export interface SentDocument {
 
 export interface GateLimits {
   /** A changed document is sent at most this often. */
-  readonly gap: Millis;
+  readonly minInterval: Millis;
   /** An unchanged document is sent again after this time. */
   readonly heartbeat: Millis;
 }
@@ -18,7 +18,7 @@ export function isDue(
   last: SentDocument | undefined,
   text: string,
   now: Instant,
-  { gap, heartbeat }: GateLimits,
+  { minInterval: gap, heartbeat }: GateLimits,
 ): boolean {
   if (last === undefined) return true;
   const since = elapsed(last.at, now);

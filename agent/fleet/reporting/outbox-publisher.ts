@@ -33,7 +33,7 @@ const rate: Rate = { perSecond: 10, burst: 1 };
 /** If events are pending at the start of a connection, sending begins at a random moment within this interval. */
 const startJitter: Millis = 10_000;
 /** Backoff after a message was refused, in milliseconds. */
-const refusal = { first: 30_000, most: 3_600_000 } as const;
+const refusal = { first: 30_000, max: 3_600_000 } as const;
 /** Minimum interval between reports of refusals of the same kind. */
 const deniedQuiet: Millis = 3_600_000;
 /** Type of the problem for documents that are larger than the broker accepts. */
@@ -44,11 +44,11 @@ const hangsUp = "BrokerHangsUp";
  * Maximum number of topics remembered because their documents are too large, or because they make the broker close the
  * connection.
  */
-const mostTopics = 16;
+const maxTopics = 16;
 /** Type of the problem for messages that the broker refuses. */
 const refuses = "BrokerRefuses";
 /** Maximum number of refused topics that the problem names. */
-const mostNamed = 3;
+const maxNamed = 3;
 /** How many messages from a previous identity are dropped in one step. */
 const dropStep = 100;
 const expireEvery: Millis = 60_000;
@@ -186,7 +186,7 @@ export class OutboxPublisher {
       if (!this.#write(() => outbox.expire({ boot: bootId, mono: now.mono }))) return;
       this.#expired = now;
       for (const [queue, { until }] of this.#blocked) {
-        if (elapsed(until, now) > refusal.most) this.#allow(queue);
+        if (elapsed(until, now) > refusal.max) this.#allow(queue);
       }
     }
     if (outbox.dropped !== undefined && outbox.hasRoom) this.#write(reportDropped);
@@ -334,7 +334,7 @@ export class OutboxPublisher {
     this.#delay(kind);
     if (row && this.#write(() => this.#deps.outbox.markUndeliverable(row.id))) this.#suspects.clear(name);
     const isKnown = this.#hungUp.has(kind);
-    if (isKnown || this.#hungUp.size < mostTopics) this.#hungUp.set(kind, `${topic}: ${end.message}`);
+    if (isKnown || this.#hungUp.size < maxTopics) this.#hungUp.set(kind, `${topic}: ${end.message}`);
     this.#reportHungUp();
     if (isKnown && !row) return;
     this.#ambient.log.warn("a message is set aside because the broker ends the connection whenever it is sent", {
@@ -379,7 +379,7 @@ export class OutboxPublisher {
       states.forget(topic);
       // The next document of this topic will be just as large, so this is a lasting problem, which is reported once.
       const isKnown = this.#tooLarge.get(topic) === error.code;
-      if (this.#tooLarge.size < mostTopics) this.#tooLarge.set(topic, error.code);
+      if (this.#tooLarge.size < maxTopics) this.#tooLarge.set(topic, error.code);
       this.#reportTooLarge();
       if (isKnown) return;
     }
@@ -436,7 +436,7 @@ export class OutboxPublisher {
     linkProblems.report({
       type: refuses,
       severity: "warning",
-      message: `messages are waiting because the broker refuses them: ${listed(topics.slice(0, mostNamed), topics.length)}`,
+      message: `messages are waiting because the broker refuses them: ${listed(topics.slice(0, maxNamed), topics.length)}`,
       hint: aclHint(identity),
     });
   }

@@ -27,7 +27,7 @@ export interface ReportsDeps {
 
 const area = "fleet";
 const birthEvery: Millis = 86_400_000;
-/** How often the birth document is collected; it changes rarely, and collecting it is costly. */
+/** Interval between collections of the birth document; it changes rarely, and collecting it is costly. */
 const birthCheck: Millis = 60_000;
 const statusCheck: Millis = 5000;
 /**
@@ -209,7 +209,7 @@ export class Reports {
     more: () => JsonRecord = () => ({}),
   ): void {
     const text = JSON.stringify(document);
-    const limits = { gap: mqtt.minInterval, heartbeat: mqtt.heartbeat };
+    const limits = { minInterval: mqtt.minInterval, heartbeat: mqtt.heartbeat };
     if (!isDue(this.#sent.get(name), text, now, limits)) return;
     this.#sent.set(name, { text, at: now });
     this.#put(topic, { ...document, ...more() }, now, 3 * mqtt.heartbeat);

@@ -15,12 +15,12 @@ export function boardStatus(status: Status): JsonRecord {
     health: {
       level: health.level,
       ready: health.ready,
-      conditions: health.conditions.slice(0, mostConditions).map(({ type, subject, severity, since, message }) => ({
+      conditions: health.conditions.slice(0, maxConditions).map(({ type, subject, severity, since, message }) => ({
         type,
         subject,
         severity,
         since,
-        message: message.slice(0, longestMessage),
+        message: message.slice(0, maxMessageLength),
       })),
     },
     role: leader?.role,
@@ -45,9 +45,7 @@ export function siteStatus(status: Status): JsonRecord {
   return {
     holder: leader?.holder,
     term: leader?.term,
-    zones: zones
-      .slice(0, mostZones)
-      .map(({ name, state, nodes, ready, rate }) => ({ name, state, nodes, ready, rate })),
+    zones: zones.slice(0, maxZones).map(({ name, state, nodes, ready, rate }) => ({ name, state, nodes, ready, rate })),
     boards: boards && {
       lost: boards.lost.count,
       cutOff: boards.cutOff?.count ?? 0,
@@ -86,9 +84,9 @@ const configStatus = ({ desiredVersion, appliedVersion, state }: NonNullable<Sta
   state,
 });
 
-const mostConditions = 16;
-const longestMessage = 200;
-const mostZones = 100;
+const maxConditions = 16;
+const maxMessageLength = 200;
+const maxZones = 100;
 
 const inSteps = (value: number, step: number): number => Math.round(value / step) * step;
 

@@ -9,7 +9,7 @@ import { outageStatus } from "./status-document.ts";
  */
 const quiet: Millis = 60_000;
 /** Maximum number of remembered facts. */
-const mostKeys = 500;
+const maxKeys = 500;
 
 /** A part of the status whose changes are events. */
 interface Fact {
@@ -56,7 +56,7 @@ export class StatusEvents {
     if (last?.value === value) return [];
     if (last?.at !== undefined && elapsed(last.at, now) < quiet) return [];
     // A fact that cannot be remembered would be reported on every call, so it is postponed until there is room.
-    if (!last && this.#reported.size >= mostKeys) return [];
+    if (!last && this.#reported.size >= maxKeys) return [];
     if (value === "" && last) this.#reported.delete(key);
     else this.#reported.set(key, { value, at: this.#isFirst ? undefined : now, fact });
     const event = eventOf(last?.value);

@@ -1,7 +1,7 @@
 import { type Instant, isAfter, type Millis, shifted } from "../../base/clock.ts";
 
 /** A message is set aside after this many connections that ended right after it was sent alone. */
-const mostEnds = 3;
+const maxEnds = 3;
 /** A message is suspected only if the connection ended within this time after it was sent. */
 const soon: Millis = 5000;
 /**
@@ -10,7 +10,7 @@ const soon: Millis = 5000;
  */
 const proven: Millis = 10_000;
 /** Maximum number of remembered messages. */
-const mostSuspects = 16;
+const maxSuspects = 16;
 
 /**
  * Messages after which the connection ended immediately. Some brokers, and gateways in front of them, close the
@@ -29,7 +29,7 @@ export class Suspects {
 
   /** The earliest time at which a suspect may be sent over a connection that was opened at `up`. */
   sendableFrom(message: string, up: Instant): Instant {
-    return (this.#ends.get(message) ?? 0) < mostEnds - 1 ? up : shifted(up, proven);
+    return (this.#ends.get(message) ?? 0) < maxEnds - 1 ? up : shifted(up, proven);
   }
 
   clear(message: string): void {
@@ -44,9 +44,9 @@ export class Suspects {
     if (isAfter(now, shifted(sent.at, soon))) return false;
     const ends = (this.#ends.get(message) ?? 0) + (sent.isAlone ? 1 : 0);
     // The count stays at the limit, so that one more lost connection is enough if a document is sent again later.
-    this.#ends.set(message, Math.min(ends, mostEnds - 1));
+    this.#ends.set(message, Math.min(ends, maxEnds - 1));
     const [oldest] = this.#ends.keys();
-    if (oldest !== undefined && this.#ends.size > mostSuspects) this.#ends.delete(oldest);
-    return ends >= mostEnds;
+    if (oldest !== undefined && this.#ends.size > maxSuspects) this.#ends.delete(oldest);
+    return ends >= maxEnds;
   }
 }

@@ -4,7 +4,14 @@ import { labelValues, placeValue, selectedBy, serviceOf } from "../../api/index-
 import type { KubeObject } from "../../api/meta.ts";
 import { pinnedTo } from "../../api/node-affinity.ts";
 import { controllerOf } from "../../api/owners.ts";
-import { boardOf, countsAsReady, hasEnded, isKeptByFinalizers, isTakenUp, isTerminating } from "../../api/pods.ts";
+import {
+  boardOf,
+  countsAsReady,
+  hasEnded,
+  isKeptByFinalizers,
+  isTerminating,
+  wasAcceptedByKubelet,
+} from "../../api/pods.ts";
 import { asksForZones } from "../../api/topology.ts";
 
 /*
@@ -42,7 +49,7 @@ export const podIndices: IndexFunctions<Pod> = {
   /** "ended", "terminating" or both; no value for other pods. */
   byEnd: (pod) => [...(hasEnded(pod) ? ["ended"] : []), ...(isTerminating(pod) ? ["terminating"] : [])],
   /** The namespace of a pod that a kubelet has taken up and that has not ended; no value for other pods. */
-  byRun: (pod) => (isTakenUp(pod) && !hasEnded(pod) ? present(pod.metadata.namespace) : []),
+  byRun: (pod) => (wasAcceptedByKubelet(pod) && !hasEnded(pod) ? present(pod.metadata.namespace) : []),
 };
 
 export const revisionIndices: IndexFunctions<KubeObject> = { byOwner, byLabel };

@@ -1,8 +1,8 @@
 import { heapWeight } from "../../base/heap-weight.ts";
 
-const mostItems = 64;
+const maxItems = 64;
 /** Maximum total `heapWeight` of all objects. 64 trimmed pods of typical size weigh half as much. */
-const mostWeight = 50_000;
+const maxWeight = 50_000;
 
 /** Collects items for one transaction: 64, or fewer if their objects are large. */
 export class Batch<Item> {
@@ -10,7 +10,7 @@ export class Batch<Item> {
   #weight = 0;
 
   get isFull(): boolean {
-    return this.#items.length >= mostItems || this.#weight >= mostWeight;
+    return this.#items.length >= maxItems || this.#weight >= maxWeight;
   }
 
   /** Adds an item; `object` is its large part. */

@@ -18,7 +18,7 @@ export interface DeltaGroupDeps<T> {
   readonly failed: (error: unknown) => void;
 }
 
-const longestWait: Millis = 50;
+const maxWait: Millis = 50;
 
 /**
  * Collects the events of up to 50 ms for one transaction, and so for one write to flash. It is full at 64 deltas, or
@@ -51,7 +51,7 @@ export class DeltaGroup<T> {
   add(delta: Delta<T> | undefined, resourceVersion: string): void {
     if (delta) this.#deltas.add(delta, delta.object);
     this.#position = resourceVersion;
-    this.#timer ??= this.#clock.after(longestWait, () => this.#flushOnTimer());
+    this.#timer ??= this.#clock.after(maxWait, () => this.#flushOnTimer());
   }
 
   /** Writes the group. Throws if the store cannot be written. */

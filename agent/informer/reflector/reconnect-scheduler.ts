@@ -69,8 +69,8 @@ export class ReconnectScheduler {
     const now = clock.now();
     if (this.#due !== undefined && isAfter(this.#due, now)) return this.#due;
     const isUrgent = this.#deps.isUrgent();
-    // The square root makes late moments more likely, because reads of the Lease reconnect most boards before theirs
-    // anyway.
+    // The square root makes late moments more likely, because a read of the Lease usually reconnects a board before its
+    // scheduled moment.
     const from = isUrgent ? wait : Math.max(wait, calm.from);
     const [to, share] = isUrgent ? this.#turnOfLeader() : [calm.to, Math.sqrt(random.next())];
     const due = shifted(now, from + share * Math.max(0, to - from));

@@ -21,10 +21,10 @@ import type { ReconnectScheduler } from "./reconnect-scheduler.ts";
 import { type Rejected, type RejectionStore, Rejections } from "./rejections.ts";
 import { type ReplaceableStore, replaceByPages } from "./replace-by-pages.ts";
 import { reporting } from "./reporting-client.ts";
-import { calmly, nextWait, pauseAfter, type RetryPace } from "./retry-pace.ts";
+import { nextWait, pauseAfter, type RetryPace, spreadOut } from "./retry-pace.ts";
 import { guardAgainstStall, StalledError } from "./stall-guard.ts";
 import { hintFor, isUnavailable, problemOf, ShortWatchError, UnreadableError } from "./watch-errors.ts";
-import { WatchHealthTracker } from "./watch-health-tracker.ts";
+import { type DeliveredUpTo, WatchHealthTracker } from "./watch-health-tracker.ts";
 import { type PositionProof, WatchResumption } from "./watch-resumption.ts";
 
 /** The part of a DeltaFIFO that a Reflector uses. */
@@ -62,6 +62,8 @@ export interface ReflectorDeps<T extends KubeObject> {
   readonly proof?: PositionProof | undefined;
   /** Schedules when the streams reconnect to a lost server; without it, each follows its own backoff. */
   readonly reconnects?: ReconnectScheduler | undefined;
+  /** How late the watch is, by the versions of what arrives; without it, everything is taken as just made. */
+  readonly deliveredUpTo?: DeliveredUpTo | undefined;
   /** Called when the store has new deltas. */
   readonly stored: () => void;
 }
@@ -83,13 +85,13 @@ export interface ReflectorStats {
 /** Judgement is based on the watches of these. */
 const judged: readonly string[] = [nodes, leases].map(resourceName);
 /** While more keys are pending, the stream is not read; a burst waits in the socket buffers, then on the server. */
-const mostPending = 1024;
+const maxPending = 1024;
 /** How long to wait before their number is checked again. */
 const pendingPause: Millis = 50;
 /** A watch that ends sooner without an event counts as failed, or it would be reopened in a busy loop. */
-const shortestWatch: Millis = 1000;
+const minWatchDuration: Millis = 1000;
 /** The same until the cache is current: a watch may be requested for only one second (see FreshnessCheck). */
-const shortestCatchUp: Millis = 900;
+const minCatchUpDuration: Millis = 900;
 
 const deltaTypes = { ADDED: "Added", MODIFIED: "Updated", DELETED: "Deleted" } as const satisfies Record<
   string,
@@ -132,7 +134,7 @@ export class Reflector<T extends KubeObject> {
 
   constructor(ambient: Ambient, deps: ReflectorDeps<T>) {
     this.#ambient = ambient;
-    this.#health = new WatchHealthTracker(ambient.clock, deps.limits);
+    this.#health = new WatchHealthTracker(ambient.clock, deps.limits, deps.deliveredUpTo);
     const client = reporting(deps.client, this.#health, (...refusal) => this.#report(...refusal));
     this.#deps = { ...deps, client };
     this.#rejections = new Rejections(deps.rejections);
@@ -229,7 +231,7 @@ export class Reflector<T extends KubeObject> {
     const { clock, random } = this.#ambient;
     const { reconnects, isUrgent } = this.#deps;
     const turn = isOfLink(error) ? reconnects?.lost(wait) : undefined;
-    const least = turn === undefined && isUrgent?.() === false ? calmly(wait, random) : wait;
+    const least = turn === undefined && isUrgent?.() === false ? spreadOut(wait, random) : wait;
     await sleep(clock, Math.max(least, pauseAfter(error)), signal);
     if (turn !== undefined) await reconnects?.until(turn, signal);
   }
@@ -288,7 +290,7 @@ export class Reflector<T extends KubeObject> {
   async #watch(signal: AbortSignal): Promise<void> {
     const watch = this.#newWatch(signal);
     const { what, guard, group } = watch;
-    const shortest = this.isCurrent ? shortestWatch : shortestCatchUp;
+    const shortest = this.isCurrent ? minWatchDuration : minCatchUpDuration;
     const release = this.#resumption.whileOpen(what, guard.abort);
     this.#lastWatch = watch;
     let failure: { readonly error: unknown } | undefined;
@@ -368,7 +370,7 @@ export class Reflector<T extends KubeObject> {
       case "MODIFIED":
       case "DELETED": {
         this.#logged = undefined;
-        this.#health.event();
+        this.#health.event(event.object.metadata.resourceVersion);
         this.#rejections.accept(keyOf(event.object));
         const object = this.#trimmed(
           event.type === "DELETED" && event.isBare ? this.#gone(event.object, group) : event.object,
@@ -382,7 +384,7 @@ export class Reflector<T extends KubeObject> {
       case "BOOKMARK":
         group.flush();
         this.#logged = undefined;
-        this.#health.bookmark(event.resourceVersion !== this.#deps.store.resourceVersion);
+        this.#health.bookmark(event.resourceVersion, event.resourceVersion !== this.#deps.store.resourceVersion);
         this.#deps.store.bookmark(event.resourceVersion);
         this.#freshness.done();
         return;
@@ -436,7 +438,7 @@ export class Reflector<T extends KubeObject> {
   async #write({ group, guard }: OpenWatch<T>): Promise<void> {
     group.flush();
     await nextTurn();
-    while (this.#deps.store.depth > mostPending && !guard.signal.aborted) {
+    while (this.#deps.store.depth > maxPending && !guard.signal.aborted) {
       await sleep(this.#ambient.clock, pendingPause, guard.signal);
       guard.touch();
     }

@@ -25,9 +25,9 @@ export interface RejectionStore {
 /** Number of reasons that are kept. */
 const kept = 5;
 /** Maximum length of a reason, in characters; a longer one is cut. */
-const longest = 300;
+const maxTextLength = 300;
 /** Number of unusable objects that are kept by key; any others are only counted. */
-const mostObjects = 1000;
+const maxObjects = 1000;
 
 /** The objects whose newest state cannot be used, and the events and list items whose object is unknown. */
 export class Rejections {
@@ -54,7 +54,7 @@ export class Rejections {
     const text = shortened(why);
     this.#count++;
     if (this.#objects.get(key) === text) return;
-    if (this.#objects.size >= mostObjects && !this.#objects.has(key)) {
+    if (this.#objects.size >= maxObjects && !this.#objects.has(key)) {
       this.add([why], 0);
       return;
     }
@@ -73,7 +73,7 @@ export class Rejections {
     this.#objects.clear();
     this.#count += objects.size;
     for (const [key, why] of objects) {
-      if (this.#objects.size < mostObjects) this.#objects.set(key, shortened(why));
+      if (this.#objects.size < maxObjects) this.#objects.set(key, shortened(why));
       else this.add([why], 0);
     }
     this.#store?.replace(this.#objects);
@@ -85,4 +85,4 @@ export class Rejections {
   }
 }
 
-const shortened = (text: string): string => (text.length > longest ? `${text.slice(0, longest)}…` : text);
+const shortened = (text: string): string => (text.length > maxTextLength ? `${text.slice(0, maxTextLength)}…` : text);

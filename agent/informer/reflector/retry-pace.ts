@@ -11,14 +11,14 @@ export interface RetryPace {
   readonly since: Instant;
 }
 
-const limits = { first: 800, most: 30_000 };
+const limits = { first: 800, max: 30_000 };
 const resetAfter: Millis = 120_000;
 
 /** Boards that do not lead spread their retries over this time, because many may have lost the same server. */
 const calmSpread: Millis = 30_000;
 
 /** The wait of a board that does not lead: its own backoff, or a longer random one. */
-export const calmly = (wait: Millis, random: Random): Millis => Math.max(wait, random.next() * calmSpread);
+export const spreadOut = (wait: Millis, random: Random): Millis => Math.max(wait, random.next() * calmSpread);
 
 /**
  * The wait after a failure: random in [d, 2d) for d = 0.8 s, 1.6 s, … 30 s, so that boards that lost the same server do

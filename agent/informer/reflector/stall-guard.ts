@@ -50,7 +50,7 @@ const askAfter = 5 / 6;
  * Receiving this many bytes within the limit keeps a stream open; at a lower rate, an event would never arrive
  * completely.
  */
-const leastProgress = 16 * 1024;
+const minProgress = 16 * 1024;
 /**
  * An event that takes longer than this many limits ends the stream. With the default of 90 s that is 15 min, in which 8
  * MB, the longest event, arrive at 75 kbit/s.
@@ -95,7 +95,7 @@ export function guardAgainstStall(clock: Clock, { limit, parent, what, ask }: St
       partial ??= { began: clock.now(), bytes: 0, unsettled: 0 };
       partial.bytes += bytes;
       partial.unsettled += bytes;
-      if (partial.unsettled < leastProgress || elapsed(partial.began, clock.now()) >= longestEvent * limit) return;
+      if (partial.unsettled < minProgress || elapsed(partial.began, clock.now()) >= longestEvent * limit) return;
       partial.unsettled = 0;
       timer.touch();
     },

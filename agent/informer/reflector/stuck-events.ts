@@ -16,7 +16,7 @@ export class StuckEvents {
     return isAgain;
   }
 
-  /** The problem of an event that did not arrive completely; undefined once the position has moved. */
+  /** Why the last event at this position was truncated; undefined if it was not, or once the position has moved. */
   problemAt(position: string | undefined): string | undefined {
     const isHere = this.#failure?.at === position && this.#failure?.error instanceof IncompleteEventError;
     return isHere ? problemOf(this.#failure?.error) : undefined;

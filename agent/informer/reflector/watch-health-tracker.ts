@@ -1,17 +1,23 @@
-import type { Clock, Instant } from "../../base/clock.ts";
+import { type Clock, type Instant, laterOf } from "../../base/clock.ts";
 import {
-  closed,
-  delivering,
   isFlowing,
   neverConnected,
-  opened,
-  paused,
-  proven,
-  received,
-  renewed,
+  recordClose,
+  recordDelivery,
+  recordNews,
+  recordOpen,
+  recordPause,
+  recordProof,
+  recordReceipt,
   type WatchHealth,
   type WatchLimits,
 } from "../watch-health.ts";
+
+/**
+ * The instant up to which a watch has delivered every change if one with this resourceVersion has just arrived in it;
+ * undefined if that is unknown.
+ */
+export type DeliveredUpTo = (version: string, now: Instant) => Instant | undefined;
 
 /**
  * Tracks the health of a Reflector's watch. An event is a proof only once it is applied to the cache: before that, a
@@ -20,53 +26,58 @@ import {
 export class WatchHealthTracker {
   readonly #clock: Clock;
   readonly #limits: WatchLimits;
+  readonly #deliveredUpTo: DeliveredUpTo;
   #health: WatchHealth = neverConnected;
-  /** When the last proof arrived, if it has not been applied yet; undefined if all proofs have been. */
+  /** Up to when the last proof proves, if it has not been applied yet; undefined if all proofs have been. */
   #unproven: Instant | undefined;
 
-  constructor(clock: Clock, limits: WatchLimits) {
+  /** `deliveredUpTo`: by default, what arrives is taken as just made. */
+  constructor(clock: Clock, limits: WatchLimits, deliveredUpTo: DeliveredUpTo = (_, now) => now) {
     this.#clock = clock;
     this.#limits = limits;
+    this.#deliveredUpTo = deliveredUpTo;
   }
 
   /** The current health. `isApplied`: whether all received events have been applied to the cache. */
   health(isApplied: boolean): WatchHealth {
     if (isApplied && this.#unproven !== undefined) {
-      this.#health = proven(this.#health, this.#unproven);
+      this.#health = recordProof(this.#health, this.#unproven);
       this.#unproven = undefined;
     }
     return this.#health;
   }
 
   opened(): void {
-    this.#health = opened(this.#health, this.#limits, this.#clock.now());
+    this.#health = recordOpen(this.#health, this.#limits, this.#clock.now());
   }
 
   /**
-   * An event of a readable object arrived. After a pause, it may be delayed, and so proves nothing: see `isFlowing`.
+   * An event of a readable object arrived, with this resourceVersion. After a pause, it may be delayed, and so proves
+   * nothing: see `isFlowing`.
    */
-  event(): void {
-    this.#received({ isNews: true, isProof: isFlowing(this.#health, this.#limits, this.#clock.now()) });
+  event(version: string): void {
+    const isProof = isFlowing(this.#health, this.#limits, this.#clock.now());
+    this.#received({ isNews: true, proof: isProof ? version : undefined });
   }
 
   /** An event arrived whose object is unusable. */
   rejected(): void {
-    this.#received({ isNews: true, isProof: false });
+    this.#received({ isNews: true });
   }
 
   /** A bookmark arrived. `hasMoved`: its resourceVersion differs from the previous one. */
-  bookmark(hasMoved: boolean): void {
-    this.#received({ isNews: hasMoved, isProof: hasMoved });
+  bookmark(version: string, hasMoved: boolean): void {
+    this.#received({ isNews: hasMoved, proof: hasMoved ? version : undefined });
   }
 
   /** The server has responded to another request about the resource of the silent watch. */
   answered(): void {
-    this.#received({ isNews: false, isProof: false });
+    this.#received({ isNews: false });
   }
 
   /** An object of a list arrived. */
   listed(): void {
-    this.#health = delivering(this.#health);
+    this.#health = recordDelivery(this.#health);
   }
 
   /**
@@ -81,18 +92,19 @@ export class WatchHealthTracker {
 
   /** The watch ended. Proofs that have not been applied by now are ignored. */
   closed(): void {
-    this.#health = closed(this.#health, this.#limits, this.#clock.now());
+    this.#health = recordClose(this.#health, this.#limits, this.#clock.now());
     this.#unproven = undefined;
   }
 
   paused(since: Instant): void {
-    this.#health = paused(this.#health, since);
+    this.#health = recordPause(this.#health, since);
   }
 
-  #received({ isNews, isProof }: { readonly isNews: boolean; readonly isProof: boolean }): void {
+  /** `proof`: the resourceVersion that proves that earlier changes have arrived; undefined if nothing does. */
+  #received({ isNews, proof }: { readonly isNews: boolean; readonly proof?: string | undefined }): void {
     const now = this.#clock.now();
-    this.#health = received(this.#health, this.#limits, now);
-    if (isNews) this.#health = renewed(this.#health, now);
-    if (isProof) this.#unproven = now;
+    this.#health = recordReceipt(this.#health, this.#limits, now);
+    if (isNews) this.#health = recordNews(this.#health, now);
+    if (proof !== undefined) this.#unproven = laterOf(this.#unproven, this.#deliveredUpTo(proof, now));
   }
 }

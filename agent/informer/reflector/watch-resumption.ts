@@ -14,7 +14,7 @@ export interface PositionProof {
 }
 
 /** Within this time, a watch must have delivered all replayed events. */
-const longestReplay: Millis = 60_000;
+const maxReplay: Millis = 60_000;
 
 /**
  * Decides where a watch resumes after an interruption: at a position that the server's history is known to include. From
@@ -34,7 +34,7 @@ export class WatchResumption {
   readonly #proof: PositionProof | undefined;
   /** True if the watch was interrupted or has not begun, so that the server may have another history by now. */
   #isBroken = true;
-  /** Where the next watch begins, and which events it must first repeat. Empty if it begins at the stored position. */
+  /** Where the next watch begins, and which events it must replay first. Empty if it begins at the stored position. */
   #start: Partial<Resumption> = {};
 
   constructor(proof: PositionProof | undefined) {
@@ -138,7 +138,7 @@ export class WatchResumption {
   ended(age: Millis, what: string): void {
     if (!this.isReplaying) return;
     this.#isBroken = true;
-    if (age >= longestReplay) throw new OtherHistoryError(`${what}: the server did not send the same events again`);
+    if (age >= maxReplay) throw new OtherHistoryError(`${what}: the server did not send the same events again`);
   }
 }
 

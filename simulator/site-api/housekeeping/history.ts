@@ -7,8 +7,8 @@ import { itemsOf } from "../verbs/list.ts";
 import { deleteObject } from "../verbs/write.ts";
 
 /**
- * How often old revisions are removed. History is kept for at least this long, and at most about twice as long, as on a
- * real server.
+ * Interval between removals of old revisions. History is kept for at least this long, and at most about twice as long,
+ * as on a real server.
  */
 const compactEvery: Millis = 5 * 60_000;
 /** Events that have not been written for this many rounds (an hour) are deleted. */

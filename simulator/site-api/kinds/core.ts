@@ -72,7 +72,7 @@ function taintProblems(taint: JsonValue, others: readonly JsonValue[], i: number
   ];
 }
 
-/** Copies a single pod range into the list of ranges, as its first entry. */
+/** Sets podCIDRs to `[podCIDR]`, unless it already begins with podCIDR or there is none. */
 function withCidrs(node: JsonObject): JsonObject {
   const spec = objectAt(node, "spec");
   const [one, all] = [textAt(spec, "podCIDR"), itemsAt(spec, "podCIDRs")];
@@ -120,7 +120,7 @@ export const serviceRules: Rules = {
 };
 
 /** Limit on an object's data, for all values together, as in the kube-apiserver. */
-const mostDataBytes = 1024 * 1024;
+const maxDataBytes = 1024 * 1024;
 
 export const configMapRules: Rules = {
   problems: (map, before) => {
@@ -132,7 +132,7 @@ export const configMapRules: Rules = {
       ...dataKeyProblems("data", texts),
       ...dataKeyProblems("binaryData", bytes),
       ...twice.map((key) => invalidValue(`data[${key}]`, key, "duplicate of key present in binaryData")),
-      ...(size > mostDataBytes ? [tooLong("", mostDataBytes)] : []),
+      ...(size > maxDataBytes ? [tooLong("", maxDataBytes)] : []),
     ];
   },
 };
@@ -146,7 +146,7 @@ export const secretRules: Rules = {
     return [
       ...frozenProblems(secret, before, ["data"]),
       ...dataKeyProblems("data", data),
-      ...(size > mostDataBytes ? [tooLong("data", mostDataBytes)] : []),
+      ...(size > maxDataBytes ? [tooLong("data", maxDataBytes)] : []),
     ];
   },
 };

@@ -37,7 +37,7 @@ export const daemonSetRules: Rules = {
   },
 };
 
-/** An old annotation that controllers still read: how often the template has changed. */
+/** An old annotation that controllers still read: the number of changes of the template. */
 const templateGeneration = "deprecated.daemonset.template.generation";
 
 function withTemplateGeneration(object: JsonObject, generation: number): JsonObject {

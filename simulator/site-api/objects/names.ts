@@ -28,7 +28,7 @@ const forms: Readonly<Record<NonNullable<ServedKind["names"]>, Form>> = {
 
 const labelName = new RegExp(`^${qualified}$`);
 const labelValue = new RegExp(`^(${qualified})?$`);
-const mostAnnotationBytes = 256 * 1024;
+const maxAnnotationBytes = 256 * 1024;
 
 export const nameProblems = ({ names = "subdomain" }: ServedKind, name: string): readonly Problem[] =>
   formProblems("metadata.name", name, names);
@@ -84,7 +84,7 @@ export function keyProblems(field: string, key: string): readonly Problem[] {
 function annotationProblems(annotations: JsonValue | undefined): readonly Problem[] {
   const texts = textsIn(annotations);
   const bytes = texts.reduce((sum, [key, value]) => sum + Buffer.byteLength(key) + Buffer.byteLength(value), 0);
-  const long = bytes > mostAnnotationBytes ? [tooLong("metadata.annotations", mostAnnotationBytes)] : [];
+  const long = bytes > maxAnnotationBytes ? [tooLong("metadata.annotations", maxAnnotationBytes)] : [];
   return [...texts.flatMap(([key]) => keyProblems("metadata.annotations", key.toLowerCase())), ...long];
 }
 

@@ -10,7 +10,7 @@ import { badRequest, tooLargeBody, unsupportedMediaType } from "./failure.ts";
 import type { FieldValidation } from "./options.ts";
 
 /** The longest body that is read, as in the kube-apiserver. */
-export const mostBodyBytes = 3 * 1024 * 1024;
+export const maxBodyBytes = 3 * 1024 * 1024;
 
 const protobuf = "application/vnd.kubernetes.protobuf";
 const accepted = ["application/json", "application/yaml", protobuf];
@@ -40,7 +40,7 @@ export function documentIn(request: ApiRequest): JsonValue {
 }
 
 export function bodyOf({ body = "" }: ApiRequest): string {
-  if (body.length > mostBodyBytes) throw tooLargeBody(mostBodyBytes);
+  if (body.length > maxBodyBytes) throw tooLargeBody(maxBodyBytes);
   return body;
 }
 

@@ -23,8 +23,8 @@ export interface ApiResponse {
 
 export const json = "application/json";
 /** Headers are limited in size, so a client that makes many mistakes gets only some of the warnings. */
-const mostWarnings = 16;
-const longestWarning = 256;
+const maxWarnings = 16;
+const maxWarningLength = 256;
 
 export function response(status: number, text: string, headers: Readonly<Record<string, string>> = {}): ApiResponse {
   return streamed(status, [text], headers);
@@ -32,8 +32,8 @@ export function response(status: number, text: string, headers: Readonly<Record<
 
 /** A header that kubectl shows as "Warning: ...", one for each warning; no header if there are none. */
 export function warnings(texts: readonly string[]): Readonly<Record<string, string>> {
-  const shown = texts.slice(0, mostWarnings).map((text) => {
-    const printable = text.slice(0, longestWarning).replace(/[^\x20-\x7e]/g, "?");
+  const shown = texts.slice(0, maxWarnings).map((text) => {
+    const printable = text.slice(0, maxWarningLength).replace(/[^\x20-\x7e]/g, "?");
     return `299 - "${printable.replace(/["\\]/g, "\\$&")}"`;
   });
   return shown.length === 0 ? {} : { warning: shown.join(", ") };

@@ -18,7 +18,7 @@ import { forbiddenField } from "../requests/problems.ts";
 /** How many objects are read from the log at a time. */
 const atATime = 200;
 /** Size above which a page with a limit ends early, because it is built in memory. */
-const mostPageCharacters = 8 * 1024 * 1024;
+const maxPageCharacters = 8 * 1024 * 1024;
 
 export function list(site: Site, call: Call): ApiResponse {
   const { query, kind } = call;
@@ -114,7 +114,7 @@ function limitedList(
   let last: string | undefined;
   let more = false;
   for (const entry of itemsOf(store, range, at)) {
-    if (items.length === limit || characters > mostPageCharacters) {
+    if (items.length === limit || characters > maxPageCharacters) {
       more = true;
       break;
     }

@@ -11,7 +11,10 @@ const everything = {
   incomplete: false,
 };
 
-/** Responds to a review of permissions. There are no users here: any client of the loopback port may do everything. */
+/**
+ * Answers SelfSubjectReview and the access reviews. There are no users here: every client of the loopback port is admin
+ * and may do everything.
+ */
 export function answerReview(kind: string, apiVersion: string, request: ApiRequest, clock: Clock): ApiResponse {
   if (request.method !== "POST") throw methodNotAllowed();
   const body = documentIn(request);

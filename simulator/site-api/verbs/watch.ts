@@ -20,14 +20,14 @@ const lastBookmarkBefore: Millis = 2000;
  * The shortest watch for a client that sets no timeout. The longest is twice this; the spread prevents all clients from
  * returning at the same time.
  */
-const shortestWatch: Millis = 30 * 60_000;
+const minWatchDuration: Millis = 30 * 60_000;
 /** How many changes are read from the log, and written to the stream, at a time. */
 const atATime = 200;
 /**
  * How many revisions a reader may lag behind. The stream of a slower reader is ended, so that it resumes or lists
  * again.
  */
-const mostBehind = 10_000;
+const maxBehind = 10_000;
 
 export function watch(site: Site, call: Call): ApiResponse {
   const { kind, namespace, query, shown } = call;
@@ -49,7 +49,7 @@ export function watch(site: Site, call: Call): ApiResponse {
     shown,
     bookmarks,
     begun,
-    length: timeout > 0 ? timeout : shortestWatch * (1 + site.random.next()),
+    length: timeout > 0 ? timeout : minWatchDuration * (1 + site.random.next()),
     signal: AbortSignal.any([call.request.signal, site.closing]),
   });
   return streamed(200, stream.events(from, { listed, announced: listed && bookmarks }));
@@ -139,7 +139,7 @@ class Watch {
     const { store, tail } = this.#site;
     const { range } = this.#options;
     const end = tail.revision;
-    if (this.#caughtUp && end - this.#position > mostBehind) return undefined;
+    if (this.#caughtUp && end - this.#position > maxBehind) return undefined;
     // Checked even if the tail still has the changes, because compacted revisions are unavailable to all readers.
     if (this.#position < store.compacted) throw tooOld(this.#position, store.compacted);
     const recent = tail.after(this.#position);

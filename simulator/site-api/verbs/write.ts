@@ -21,7 +21,7 @@ import { admitChange, admitNew, type WriteContext } from "./admission.ts";
 
 /** Letters of generated names, which do not form words and are not easily confused. */
 const suffixLetters = "bcdfghjklmnpqrstvwxz2456789";
-const longestGenerated = 63;
+const maxGeneratedLength = 63;
 /**
  * How many generated names are tried, as on the real server, so that a free one is found unless nearly all are taken.
  */
@@ -68,7 +68,7 @@ function checkNamespace(site: Site, kind: ServedKind, namespace: string, name: s
 
 function generatedName({ random }: Site, prefix: string): string {
   const letters = Array.from({ length: 5 }, () => suffixLetters[Math.floor(random.next() * suffixLetters.length)]);
-  return prefix.slice(0, longestGenerated - letters.length) + letters.join("");
+  return prefix.slice(0, maxGeneratedLength - letters.length) + letters.join("");
 }
 
 /** Stores a new object under a name. Returns undefined if the name is taken. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { isSelected, pinned, pinnedTo } from "../../../agent/api/node-affinity.ts";
+import { isSelected, pinnedTo, pinTo } from "../../../agent/api/node-affinity.ts";
 import { node } from "../../support/builders.ts";
 
 const board = node("pi-1", { labels: { room: "a", cores: "4", odd: "four" } });
@@ -63,8 +63,8 @@ test("one matching term is enough, but all expressions of a term must match, and
 });
 
 test("a pod pinned to a board is recognised as meant for that board only", () => {
-  expect(pinnedTo(pinned(undefined, "pi-1"))).toBe("pi-1");
-  expect(pinnedTo(pinned(terms(label("room", "Exists")).affinity, "pi-2"))).toBe("pi-2");
+  expect(pinnedTo(pinTo(undefined, "pi-1"))).toBe("pi-1");
+  expect(pinnedTo(pinTo(terms(label("room", "Exists")).affinity, "pi-2"))).toBe("pi-2");
   expect(pinnedTo(undefined)).toBeUndefined();
   expect(pinnedTo(terms(field("NotIn", "pi-1")).affinity)).toBeUndefined();
   expect(pinnedTo(terms(field("In", "pi-1", "pi-2")).affinity)).toBeUndefined();

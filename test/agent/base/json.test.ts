@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { asRecord, memberOf, pointerStep, recordIn } from "../../../agent/base/json.ts";
+import { asRecord, jsonPointerToken, memberOf, recordIn } from "../../../agent/base/json.ts";
 
 test.each([
   ["an object is read", '{"a":1}', { a: 1 }],
@@ -37,5 +37,5 @@ test("a value that is not an object counts as an empty object", () => {
 });
 
 test("a step of a JSON pointer escapes slashes and tildes in names", () => {
-  expect(pointerStep("a/b~c")).toBe("/a~1b~0c");
+  expect(jsonPointerToken("a/b~c")).toBe("/a~1b~0c");
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { emptyBucket, filled, fullBucket, nextToken, reserve, take } from "../../../agent/base/token-bucket.ts";
+import { emptyBucket, fullBucket, nextToken, refill, reserve, take } from "../../../agent/base/token-bucket.ts";
 
 const at = (millis: number) => ({ mono: millis, wall: 0 });
 
@@ -16,7 +16,7 @@ describe("a token bucket", () => {
       if (got) granted.push(second);
     }
     expect(granted).toEqual([0, 10, 20, 30, 40, 50, 60]);
-    expect(filled(bucket, slow, at(1e9)).level).toBe(1);
+    expect(refill(bucket, slow, at(1e9)).level).toBe(1);
   });
 
   test("at rate 0 never gets new tokens", () => {
@@ -30,7 +30,7 @@ describe("a token bucket", () => {
     expect(nextToken(emptyBucket(at(0)), slow, at(0))?.mono).toBe(10_000);
     expect(nextToken(emptyBucket(at(0)), slow, at(4000))?.mono).toBe(10_000);
     expect(nextToken(fullBucket(at(0), 1), slow, at(0))?.mono).toBe(0);
-    expect(filled(emptyBucket(at(1000)), slow, at(0)).level).toBe(0);
+    expect(refill(emptyBucket(at(1000)), slow, at(0)).level).toBe(0);
   });
 
   test("has a token even if a rounding error makes it seem incomplete", () => {

@@ -16,7 +16,7 @@ test.each([
   [19, 1_000_000],
   [1e9, 1_000_000],
 ])("after %i failures the backoff is %i ms", (failures, delay) => {
-  expect(backoff(failures, { first: 5, most: 1_000_000 })).toBe(delay);
+  expect(backoff(failures, { first: 5, max: 1_000_000 })).toBe(delay);
 });
 
 describe("durations", () => {

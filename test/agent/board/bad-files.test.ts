@@ -77,7 +77,7 @@ test("a machine without these files, or with folders in their place, reports not
   }
 });
 
-test("a symbolic link that leads out of the tree or in a circle is not followed", () => {
+test("a symbolic link that leaves the tree or forms a loop is not followed", () => {
   const tree = new BoardTree("raspberry-pi-4-2g");
   try {
     expect(tree.files.real("/sys/dev/block/179:2")).toMatch(/mmcblk0p2$/);

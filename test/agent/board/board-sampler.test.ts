@@ -233,11 +233,11 @@ test("an overlay in memory and a worn eMMC are reported to Kubernetes", async ()
 test("bytes written within a day are counted, and older days are dropped", async () => {
   const one = new Story("raspberry-pi-zero-2-w", { every: 600_000 });
   const wrote = (mebibytes: number): void => one.tree.set({ "/proc/self/io": `write_bytes: ${mebibytes * 2 ** 20}\n` });
-  expect(one.sampler.writtenLastDay).toBe(7 * 2 ** 20);
+  expect(one.sampler.bytesWrittenLastDay).toBe(7 * 2 ** 20);
   wrote(27);
   await one.clock.advance("12h");
-  expect(one.sampler.writtenLastDay).toBe(27 * 2 ** 20);
+  expect(one.sampler.bytesWrittenLastDay).toBe(27 * 2 ** 20);
   wrote(30);
   await one.clock.advance("36h");
-  expect(one.sampler.writtenLastDay).toBe(0);
+  expect(one.sampler.bytesWrittenLastDay).toBe(0);
 });

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { nodes } from "../../../agent/api/resources.ts";
-import { silent } from "../../../agent/base/logger.ts";
+import { noopLogger } from "../../../agent/base/logger.ts";
 import { ApiClients } from "../../../agent/client/api-clients.ts";
 import { CredentialsError } from "../../../agent/client/credentials/credentials-error.ts";
 import { Traffic } from "../../../agent/client/traffic.ts";
@@ -24,7 +24,7 @@ const answer = (status: number): HttpResponse => ({
 
 /** Clients of a server that answers as it is set to. */
 function site() {
-  const ambient = { clock: new FakeClock(), random: new SeededRandom(), log: silent };
+  const ambient = { clock: new FakeClock(), random: new SeededRandom(), log: noopLogger };
   const noticed: string[] = [];
   const server = { answers: (): HttpResponse => answer(200), asked: 0 };
   const clients = new ApiClients(ambient, {

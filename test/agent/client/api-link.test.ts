@@ -151,7 +151,7 @@ test("an outage is reported after its end, from its first unanswered request; a 
   await clock.advance("78s");
   await send(refused);
   await send(200);
-  expect(link.view().lastOutage).toEqual({ number: 1, began, ended: clock.now(), kind: "unreachable" });
+  expect(link.view().lastOutage).toEqual({ number: 1, startedAt: began, endedAt: clock.now(), kind: "unreachable" });
   expect(log.lines.at(-1)).toMatchObject({ level: "info", message: "API server reached", fields: { awayMs: 78_000 } });
 });
 

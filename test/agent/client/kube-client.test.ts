@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { controllerRevisions, endpointSlices, leases, nodes, pods } from "../../../agent/api/resources.ts";
-import { silent } from "../../../agent/base/logger.ts";
+import { noopLogger } from "../../../agent/base/logger.ts";
 import { type ApiError, isGone, isNotFound, isTooLargeResourceVersion } from "../../../agent/client/api-error.ts";
 import { CredentialsError } from "../../../agent/client/credentials/credentials-error.ts";
 import { KubeClient } from "../../../agent/client/kube-client.ts";
@@ -34,7 +34,7 @@ const aborted = (signal: AbortSignal): Promise<never> =>
 /** A server that answers in turn, the last answer for ever. */
 function site(answers: Answer[], rate = { qps: 1000, burst: 1000 }) {
   const clock = new FakeClock();
-  const ambient = { clock, random: new SeededRandom(), log: silent };
+  const ambient = { clock, random: new SeededRandom(), log: noopLogger };
   const requests: (HttpRequest & { at: number })[] = [];
   const start = clock.now().mono;
   const transport = async (request: HttpRequest): Promise<HttpResponse> => {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Lane } from "../../../agent/base/concurrency/lanes.ts";
-import { silent } from "../../../agent/base/logger.ts";
+import { noopLogger } from "../../../agent/base/logger.ts";
 import { RequestLimiter } from "../../../agent/client/request-limiter.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { SeededRandom } from "../../support/seeded-random.ts";
@@ -8,7 +8,7 @@ import { SeededRandom } from "../../support/seeded-random.ts";
 function limiter(qps: number, burst: number) {
   const clock = new FakeClock();
   const passed: string[] = [];
-  const limiter = new RequestLimiter({ clock, random: new SeededRandom(), log: silent }, { qps, burst });
+  const limiter = new RequestLimiter({ clock, random: new SeededRandom(), log: noopLogger }, { qps, burst });
   const take = (name: string, signal = new AbortController().signal, lane?: Lane): Promise<void> =>
     limiter.take(signal, lane).then(
       () => void passed.push(name),

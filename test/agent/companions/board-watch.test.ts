@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from "vitest";
 import { BoardWatch } from "../../../agent/companions/board-watch.ts";
 import { loadConfig } from "../../../agent/config/load.ts";
-import { completed } from "../../../agent/status/contribution.ts";
+import { withContributions } from "../../../agent/status/contribution.ts";
 import { snapshot } from "../../../agent/status/snapshot.ts";
 import { BoardTree, type Change } from "../../support/board-tree.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
@@ -30,7 +30,7 @@ function watchOf(board: string, change: Change = synced, env: Readonly<Record<st
 function statusOf({ watch, clock }: ReturnType<typeof watchOf>) {
   const now = clock.now();
   const parts = healthy();
-  return snapshot({ ...completed(parts, [watch.contribution(now)]), now }, undefined);
+  return snapshot({ ...withContributions(parts, [watch.contribution(now)]), now }, undefined);
 }
 
 test("the status shows what the board's sensors measure", () => {

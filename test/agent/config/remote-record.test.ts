@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { blank, decodeRecord, started } from "../../../agent/config/remote-record.ts";
+import { blank, decodeRecord, recordStart } from "../../../agent/config/remote-record.ts";
 
 const document = (version: number) => ({ version, hash: "a".repeat(64), config: {} });
 const trial = { document: document(4), canaryMs: 60_000, before: { lease: true, api: true, mqtt: true }, starts: 1 };
@@ -17,7 +17,7 @@ test.each([
 ])("a record whose trial %s is ignored, since a start with it would fail each time", (_, odd) => {
   const record = decodeRecord(JSON.stringify({ v: 1, trial: odd, current: document(3) }));
   expect(record).toBeUndefined();
-  expect(() => started(record ?? blank)).not.toThrow();
+  expect(() => recordStart(record ?? blank)).not.toThrow();
 });
 
 test.each([

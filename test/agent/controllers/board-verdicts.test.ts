@@ -4,11 +4,11 @@ import { type BoardVerdicts, boardVerdicts } from "../../../agent/controllers/bo
 import { firstMemory, type SiteMemory } from "../../../agent/controllers/node-lifecycle/memory.ts";
 import { noHolds } from "../../../agent/holds/holds.ts";
 import {
-  closed,
   neverConnected,
-  opened,
-  proven,
-  received,
+  recordClose,
+  recordOpen,
+  recordProof,
+  recordReceipt,
   type WatchHealth,
 } from "../../../agent/informer/watch-health.ts";
 import { noQuarantine } from "../../../agent/judgement/link.ts";
@@ -44,11 +44,11 @@ function verdictsAt(seconds: number, health: WatchHealth): BoardVerdicts {
 }
 
 const live = (seconds: number): WatchHealth =>
-  proven(received(opened(neverConnected, settings, at(0)), settings, at(seconds)), at(seconds));
+  recordProof(recordReceipt(recordOpen(neverConnected, settings, at(0)), settings, at(seconds)), at(seconds));
 
 describe("harmful acts", () => {
   test("are held while a watch is not live", () => {
-    const deaf = closed(live(0), settings, at(10));
+    const deaf = recordClose(live(0), settings, at(10));
     expect(verdictsAt(60, deaf).held).toBe("the watches of Nodes and their Leases are not live");
     expect(verdictsAt(60, deaf).verdictOn("pi-1")?.verdict).toBe("unknown");
     expect(verdictsAt(60, live(60)).held).toBeUndefined();

@@ -443,7 +443,7 @@ describe("a board that an operator confirmed to be dead", () => {
     expect([site.exists("patient-a1"), site.heldFor]).toEqual([true, ["verdict"]]);
   });
 
-  test("loses a pod that somebody else changes all the time only in a version that was just read", async () => {
+  test("loses a pod that another client changes all the time only in a version that was just read", async () => {
     const site = await silent();
     const sent: (string | undefined)[] = [];
     site.refuse = (action) => {

@@ -379,7 +379,7 @@ describe("a kubelet's report, while the watches catch up after a moment's break"
   });
 });
 
-describe("where nobody judges the boards", () => {
+describe("where no leader judges the boards", () => {
   const notReady = { key: "node.kubernetes.io/not-ready", effect: "NoExecute", timeAdded: "T1" };
 
   function unjudged(): SiteModel {
@@ -389,7 +389,7 @@ describe("where nobody judges the boards", () => {
     return site;
   }
 
-  test("the next leader does not wait for a report of the kubelet that nobody would notice", async () => {
+  test("the next leader does not wait for a report of the kubelet that no leader would notice", async () => {
     const site = unjudged();
     await site.lead({ judges: false });
     await site.run("30s");

@@ -5,7 +5,7 @@ import { shifted } from "../../../agent/base/clock.ts";
 import { firstGcMemory, decide as gc } from "../../../agent/controllers/pod-gc/decide.ts";
 import {
   isLimitedOn,
-  mostTainted,
+  maxTaintedBoards,
   openValve,
   shutValve,
   type ValveNow,
@@ -29,7 +29,7 @@ test.each([
   [7, 4, 7],
   ["all", 4, Number.POSITIVE_INFINITY],
 ] as const)("with the limit %j a site of %d boards may have %d tainted", (boards, size, most) => {
-  expect(mostTainted({ ...openValve, boards }, size)).toBe(most);
+  expect(maxTaintedBoards({ ...openValve, boards }, size)).toBe(most);
 });
 
 test.each([
@@ -54,14 +54,18 @@ test.each(["alive", "unknown", "unproven", "cut-off", "unmanaged", "self-isolate
 describe("a view of the valve", () => {
   const now = { mono: 10_000, wall: 0 };
   const later = shifted(now, 60_000);
-  const view = { acts: 8, isUnknown: false, used: undefined, opensAt: later } as const;
+  const view = { acts: 8, isUnknown: false, usedByNamespace: undefined, opensAt: later } as const;
 
   test.each([
     ["nothing that holds an act that is admitted now", { ...view, of: "acts", opensAt: now }, undefined],
     ["the limit of all acts", { ...view, of: "acts" }, ["acts", 8]],
-    ["the acts that are kept for taints", { ...view, of: "pods", used: 3 }, ["pods", 8]],
-    ["the share of a namespace, with its own acts", { ...view, of: "share", used: 4 }, ["share", 4]],
-    ["that acts are unknown, before all else", { ...view, of: "pods", used: 0, isUnknown: true }, ["unknown", 8]],
+    ["the acts that are kept for taints", { ...view, of: "pods", usedByNamespace: 3 }, ["pods", 8]],
+    ["the share of a namespace, with its own acts", { ...view, of: "share", usedByNamespace: 4 }, ["share", 4]],
+    [
+      "that acts are unknown, before all else",
+      { ...view, of: "pods", usedByNamespace: 0, isUnknown: true },
+      ["unknown", 8],
+    ],
   ] as const)("shows %s", (_, seen, expected) => {
     const found = shutValve(seen, 10, now);
     expect(found && [found.restraint.of, found.restraint.count]).toEqual(expected);

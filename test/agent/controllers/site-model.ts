@@ -64,7 +64,7 @@ export interface TermOptions {
   readonly reboot?: boolean;
   /** What the judge of this process keeps of its last term. */
   readonly recalled?: Recollection;
-  /** False if node-lifecycle is turned off, so that nobody judges the boards. */
+  /** False if node-lifecycle is turned off, so that no leader judges the boards. */
   readonly judges?: boolean;
 }
 

@@ -11,8 +11,8 @@ import { endpointSliceMirroring } from "../../../agent/controllers/endpoint-slic
 import { endpointsOfServices } from "../../../agent/controllers/endpoints/controller.ts";
 import { kindOf } from "../../../agent/informer/kinds/kinds.ts";
 import type { Lister } from "../../../agent/informer/lister.ts";
-import { neverConnected, opened, proven, received } from "../../../agent/informer/watch-health.ts";
-import type { Controller, Seen, SiteView } from "../../../agent/loop/controller.ts";
+import { neverConnected, recordOpen, recordProof, recordReceipt } from "../../../agent/informer/watch-health.ts";
+import type { Controller, ObjectChange, SiteView } from "../../../agent/loop/controller.ts";
 import { lifecycleSettings } from "../../replay/settings.ts";
 import { node, pod } from "../../support/builders.ts";
 
@@ -91,7 +91,7 @@ class CountedSite implements SiteView {
   }
 
   watch() {
-    return proven(received(opened(neverConnected, settings, now), settings, now), now);
+    return recordProof(recordReceipt(recordOpen(neverConnected, settings, now), settings, now), now);
   }
 
   position(): undefined {}
@@ -143,8 +143,8 @@ const service = (name: string): Service => ({
 
 /** Finds whom a change of a pod concerns, and looks at those. */
 const lookOf =
-  <State, Memory>({ wakes, observe, initialMemory }: Controller<State, Memory>) =>
-  async (change: Seen<KubeObject>, site: SiteView): Promise<void> => {
+  <State, Memory>({ mappings: wakes, observe, initialMemory }: Controller<State, Memory>) =>
+  async (change: ObjectChange<KubeObject>, site: SiteView): Promise<void> => {
     const keys = new Set(wakes.filter(({ on }) => on === pods).flatMap((wake) => [...wake.keys(change, site)]));
     for (const key of keys) if (key !== undefined) await observe(key, site, initialMemory);
   };
@@ -164,7 +164,7 @@ async function readFor(size: Size, changed: string): Promise<Readonly<Record<str
   const conditions = [{ type: "Ready", status: "False" }];
   const after = { ...before, status: { ...before.status, conditions } };
   site.read.clear();
-  const change: Seen<KubeObject> = { key: keyOf(after), before, after };
+  const change: ObjectChange<KubeObject> = { key: keyOf(after), before, after };
   for (const look of looks) await look(change, site);
   return Object.fromEntries(site.read);
 }

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { SystemClock } from "../../../agent/base/clock.ts";
-import { silent } from "../../../agent/base/logger.ts";
+import { noopLogger } from "../../../agent/base/logger.ts";
 import { boardFiles } from "../../../agent/board/sensors/board-files.ts";
 import { resolvedCredentials } from "../../../agent/client/credentials/credential-resolution.ts";
 import { loadConfig } from "../../../agent/config/load.ts";
@@ -10,7 +10,7 @@ import { ApiProbe } from "../../../agent/doctor/api-probe.ts";
 import type { Patient } from "../../../agent/doctor/patient.ts";
 import { SeededRandom } from "../../support/seeded-random.ts";
 
-export const ambient = { clock: new SystemClock(), random: new SeededRandom(), log: silent };
+export const ambient = { clock: new SystemClock(), random: new SeededRandom(), log: noopLogger };
 
 /** A folder of a test that goes away with it. */
 export class Folder {

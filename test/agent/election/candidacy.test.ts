@@ -1,6 +1,11 @@
 import { describe, expect, test } from "vitest";
 import type { Instant } from "../../../agent/base/clock.ts";
-import { Candidacy, type CandidacyDeps, candidateProblems, type Rest } from "../../../agent/election/candidacy.ts";
+import {
+  Candidacy,
+  type CandidacyBackoff,
+  type CandidacyDeps,
+  candidateProblems,
+} from "../../../agent/election/candidacy.ts";
 import type { CandidateReading } from "../../../agent/election/lease-observer.ts";
 import type { LeaseRecord } from "../../../agent/election/lease-record.ts";
 import type { LeaseState } from "../../../agent/election/lease-rules.ts";
@@ -25,9 +30,9 @@ const lease = (more: Partial<LeaseRecord> = {}): LeaseRecord => ({
 
 function candidacyWith(deps: Partial<CandidacyDeps> = {}) {
   const clock = new FakeClock();
-  const stored: (Rest | undefined)[] = [];
+  const stored: (CandidacyBackoff | undefined)[] = [];
   const ambient = { clock, random: new SeededRandom(1), log: new RecordingLog() };
-  const rememberRest = (rest: Rest | undefined): void => void stored.push(rest);
+  const rememberRest = (rest: CandidacyBackoff | undefined): void => void stored.push(rest);
   return {
     clock,
     stored,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { elapsed, shifted } from "../../../agent/base/clock.ts";
-import type { Rest } from "../../../agent/election/candidacy.ts";
+import type { CandidacyBackoff } from "../../../agent/election/candidacy.ts";
 import type { ElectorDeps } from "../../../agent/election/leader-elector.ts";
 import { LeaderMemo } from "../../../agent/election/leader-memo.ts";
 import { type Board, classic, Election, edge } from "./support/election.ts";
@@ -85,7 +85,7 @@ describe("a board that was ordered to step down", () => {
 
   test("leads again once no other board has taken the Lease for the length of a takeover", async () => {
     const site = new Election(3);
-    const noted: (Rest | undefined)[] = [];
+    const noted: (CandidacyBackoff | undefined)[] = [];
     const pi = site.join("pi-1", { board: "pi-1", rememberRest: (rest) => noted.push(rest) });
     await site.clock.advance("3m");
     void pi.elector.handOver("ordered", { rest: 3_600_000, to: undefined, message: "" });
@@ -181,7 +181,7 @@ describe("the next process of a board that stepped down", () => {
   }
 
   const start = { mono: 1_000_000, wall: 0 };
-  const ordered: Rest = { until: shifted(start, 60_000), why: "ordered", isOrdered: true };
+  const ordered: CandidacyBackoff = { until: shifted(start, 60_000), why: "ordered", isOrdered: true };
 
   test.each<[string, string, number, number | undefined]>([
     ["rests for the remaining time", "boot-1", 20_000, 40_000],

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { elapsed } from "../../../agent/base/clock.ts";
-import type { Rest } from "../../../agent/election/candidacy.ts";
+import type { CandidacyBackoff } from "../../../agent/election/candidacy.ts";
 import { classic, Election, edge } from "./support/election.ts";
 
 /*
@@ -148,7 +148,7 @@ describe("a leader whose writes of the Lease are answered too late", () => {
 
   test("rests even after a restart", async () => {
     const site = new Election();
-    let stored: Rest | undefined;
+    let stored: CandidacyBackoff | undefined;
     const before = site.join("pi-1", { rememberRest: (one) => (stored = one) });
     await site.settled();
     before.link.latencyOfWrites = late(35_000);

@@ -765,7 +765,7 @@ describe("an attempt to acquire the Lease that fails", () => {
     await site.end();
   });
 
-  test("because its term cannot be stored is repeated, and shown in the status", async () => {
+  test("because its term cannot be stored is retried and reported in the status", async () => {
     const site = new Election();
     site.join("pi-1");
     await site.settled();

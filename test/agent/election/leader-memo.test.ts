@@ -108,7 +108,7 @@ test("terms that end abruptly are counted until one lasts", () => {
   }
   const last = folder.openedIn("here");
   last.beginTerm("pi-1_d", 3);
-  last.termHeld();
+  last.resetBrokenTerms();
   expect([last.brokenTerms, folder.openedIn("here").brokenTerms]).toEqual([0, 0]);
 });
 

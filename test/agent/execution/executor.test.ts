@@ -257,7 +257,7 @@ describe("the fence", () => {
   });
 });
 
-test("completed harmful acts are counted for an hour, without deletions of pods that no kubelet has started", async () => {
+test("completed harmful acts are counted for an hour, excluding deletions of pods that no kubelet has started", async () => {
   const { clock, api, executor, term } = setUp();
   const cause = { board: "pi-3", verdict: "dead", rule: "silent" };
   const asking = { by: "daemonset", since: clock.now(), moved: () => {} };

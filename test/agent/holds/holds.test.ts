@@ -13,7 +13,7 @@ import {
   type Holds,
   nextEnd,
   noHolds,
-  pruned,
+  prune,
   slowAfter,
 } from "../../../agent/holds/holds.ts";
 
@@ -58,8 +58,8 @@ describe("a freeze", () => {
       true,
       false,
     ]);
-    expect(pruned(holds, at(659)).freezes.size).toBe(1);
-    expect(pruned(holds, at(660)).freezes.size).toBe(0);
+    expect(prune(holds, at(659)).freezes.size).toBe(1);
+    expect(prune(holds, at(660)).freezes.size).toBe(0);
   });
 
   test("of one board does not slow evictions after it has ended", () => {

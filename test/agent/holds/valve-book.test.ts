@@ -424,10 +424,10 @@ describe("the acts of an hour are shared", () => {
     const on = (namespace?: string) => board.book.view(board.limits, board.clock.now(), namespace);
     expect(on("shop")).toMatchObject({ acts: 1, opensAt: board.clock.now() });
     await board.evict("shop", 30);
-    expect(on("shop")).toMatchObject({ acts: 5, of: "share", used: 4 });
+    expect(on("shop")).toMatchObject({ acts: 5, of: "share", usedByNamespace: 4 });
     const opensAt = on("shop").opensAt?.mono ?? 0;
     expect(opensAt - board.clock.now().mono).toBeGreaterThan(3_600_000 - 60_000);
-    expect(on("web")).toMatchObject({ acts: 5, used: 0, opensAt: board.clock.now() });
+    expect(on("web")).toMatchObject({ acts: 5, usedByNamespace: 0, opensAt: board.clock.now() });
     await board.evict("web", 30);
     await board.evict("db", 30);
     expect(on("web")).toMatchObject({ acts: 8, of: "pods" });

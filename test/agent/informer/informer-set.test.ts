@@ -3,7 +3,7 @@ import type { Pod } from "../../../agent/api/core.ts";
 import type { KubeObject } from "../../../agent/api/meta.ts";
 import { leases, nodes, pods, type Resource } from "../../../agent/api/resources.ts";
 import { dispositionOf } from "../../../agent/base/errors.ts";
-import type { Notice } from "../../../agent/informer/informer.ts";
+import type { InformerEvent } from "../../../agent/informer/informer.ts";
 import { InformerSet } from "../../../agent/informer/informer-set.ts";
 import { podIndices } from "../../../agent/informer/kinds/indexes.ts";
 import { ReconnectScheduler } from "../../../agent/informer/reflector/reconnect-scheduler.ts";
@@ -65,7 +65,7 @@ class Run {
   /** What listeners of a resource hear from now on, as words. */
   notificationsOf<T extends KubeObject>(resource: Resource<T>): string[] {
     const notified: string[] = [];
-    const word = ({ before, after, released }: Notice<T>): string =>
+    const word = ({ before, after, released }: InformerEvent<T>): string =>
       released ? "released" : before === undefined ? "appeared" : after === undefined ? "gone" : "changed";
     this.set.informer(resource).onChange((changes) => {
       for (const change of changes) notified.push(`${change.key} ${word(change)}`);

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { pods } from "../../../agent/api/resources.ts";
 import { InformerSet } from "../../../agent/informer/informer-set.ts";
-import type { ServerHistory, Witness } from "../../../agent/informer/server-history.ts";
+import type { LeaseVersion, ServerHistory } from "../../../agent/informer/server-history.ts";
 import type { Database } from "../../../storage/database/database.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { RecordingLog } from "../../support/recording-log.ts";
@@ -14,7 +14,13 @@ let clock: FakeClock;
 let api: FakeApi;
 let database: Database;
 let informers: InformerSet;
-let history: { known: Witness | undefined; steady: Witness | undefined; chain: string; lease: string; doubts: number };
+let history: {
+  known: LeaseVersion | undefined;
+  steady: LeaseVersion | undefined;
+  chain: string;
+  lease: string;
+  doubts: number;
+};
 let abandoned: AbortController;
 let stop: AbortController;
 let running: Promise<void>;
@@ -118,14 +124,14 @@ describe("after a connection breaks, a watch", () => {
     expect(known()).toEqual(["a", "b", "x"]);
   });
 
-  test("resumes at the witness even if it ended in order, because the process may have been suspended over a restore", async () => {
+  test("resumes at the Lease version even if it ended in order, because the process may have been suspended over a restore", async () => {
     renew();
-    const witness = api.version;
+    const leaseVersion = api.version;
     api.put(pods, pod("phantom"));
     await clock.advance("100ms");
     api.openWatch.close();
     api.remove(pods, "default/phantom");
-    api.restore(Number(witness));
+    api.restore(Number(leaseVersion));
     for (const name of ["x", "y"]) api.put(pods, pod(name));
     await clock.advance("20s");
     expect(known()).toEqual(["a", "x", "y"]);
@@ -178,7 +184,7 @@ describe("after a connection breaks, a watch", () => {
 });
 
 describe("an agent that was stopped", () => {
-  test("resumes if a witness proves its position, and does not list", async () => {
+  test("resumes if a Lease version proves its position, and does not list", async () => {
     api.put(pods, pod("a"));
     await start();
     renew();
@@ -190,7 +196,7 @@ describe("an agent that was stopped", () => {
     expect(lists()).toBe(1);
   });
 
-  test("lists again if no witness proved its list", async () => {
+  test("lists again if no Lease version proved its list", async () => {
     api.put(pods, pod("a"));
     await start();
     await end();
@@ -199,21 +205,21 @@ describe("an agent that was stopped", () => {
     expect(api.asked("list").at(-1)?.options.resourceVersion).toBeUndefined();
   });
 
-  test("by a power cut begins at the last witness, and receives the later events again", async () => {
+  test("by a power cut begins at the last Lease version, and receives the later events again", async () => {
     api.put(pods, pod("a"));
     await start();
     renew();
-    const witness = api.version;
+    const leaseVersion = api.version;
     api.put(pods, pod("b"));
     await clock.advance("100ms");
     // Nothing is flushed: the next process finds what the transactions left.
     stop.abort();
     await start();
-    expect(lastFrom()).toBe(witness);
+    expect(lastFrom()).toBe(leaseVersion);
     expect(known()).toEqual(["a", "b"]);
     renew();
     await clock.advance("11m");
-    expect(lastFrom()).not.toBe(witness);
+    expect(lastFrom()).not.toBe(leaseVersion);
     expect(lists()).toBe(1);
   });
 

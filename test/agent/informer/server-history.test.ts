@@ -3,7 +3,12 @@ import type { Lease } from "../../../agent/api/core.ts";
 import type { KubeObject } from "../../../agent/api/meta.ts";
 import type { Resource } from "../../../agent/api/resources.ts";
 import type { ListOptions } from "../../../agent/client/kube-client.ts";
-import { ServerHistory, ServerRestoredError, type Witness, witnessOf } from "../../../agent/informer/server-history.ts";
+import {
+  type LeaseVersion,
+  leaseVersionOf,
+  ServerHistory,
+  ServerRestoredError,
+} from "../../../agent/informer/server-history.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { RecordingLog } from "../../support/recording-log.ts";
 import { SeededRandom } from "../../support/seeded-random.ts";
@@ -57,13 +62,13 @@ beforeEach(() => {
   clock = new FakeClock();
 });
 
-function historyWith(known: Witness | undefined, wasRestored = false): ServerHistory {
+function historyWith(known: LeaseVersion | undefined, wasRestored = false): ServerHistory {
   const ambient = { clock, log: new RecordingLog(), random: new SeededRandom(5) };
   return new ServerHistory(ambient, {
     client: store,
     at,
     read: ({ metadata }) => void read.push(metadata.resourceVersion),
-    known: known && { witness: known, chain: "c" },
+    known: known && { leaseVersion: known, chain: "c" },
     restored: ({ message }) => void noticed.push(message),
     wasRestored,
     restoreForgotten: () => void noticed.push("restoreForgotten"),
@@ -76,7 +81,7 @@ const evening = "2026-01-01T18:00:00.000000Z";
 
 describe("a board that returns to a server", () => {
   test("whose Lease is unchanged reads it once, and this proves all its earlier knowledge", async () => {
-    const history = historyWith(witnessOf(store.put(400, morning)));
+    const history = historyWith(leaseVersionOf(store.put(400, morning)));
     await Promise.all([history.prove(never), history.prove(never)]);
     await history.prove(never);
     expect(store.requests).toEqual(["get"]);
@@ -85,7 +90,7 @@ describe("a board that returns to a server", () => {
   });
 
   test("whose Lease others have written reads its earlier version", async () => {
-    const history = historyWith(witnessOf(store.put(400, morning)));
+    const history = historyWith(leaseVersionOf(store.put(400, morning)));
     store.put(900, noon);
     await history.prove(never);
     expect(store.requests).toEqual(["get", "list at 400"]);
@@ -94,7 +99,7 @@ describe("a board that returns to a server", () => {
   });
 
   test("that no longer has the earlier version begins a new chain, and does not report a restore", async () => {
-    const history = historyWith(witnessOf(store.put(400, morning)));
+    const history = historyWith(leaseVersionOf(store.put(400, morning)));
     const { abandoned } = history;
     store.put(900, noon);
     store.compacted = 800;
@@ -107,7 +112,7 @@ describe("a board that returns to a server", () => {
   });
 
   test.each([403, 404, 405])("that responds to the read of its Lease with %i begins a new chain", async (status) => {
-    const history = historyWith(witnessOf(store.put(400, morning)));
+    const history = historyWith(leaseVersionOf(store.put(400, morning)));
     store.put(900, noon);
     const { list } = store;
     store.list = () => Promise.reject(apiError("list", status, "No"));
@@ -127,7 +132,7 @@ describe("a board that returns to a server", () => {
   });
 
   test("whose Lease was deleted and recreated reads the previous one, and continues", async () => {
-    const history = historyWith(witnessOf(store.put(400, morning)));
+    const history = historyWith(leaseVersionOf(store.put(400, morning)));
     store.put(900, noon, "uid-2");
     await history.prove(never);
     expect(history.chain).toBe("c");
@@ -160,7 +165,7 @@ describe("a board that returns to a server", () => {
   });
 
   test("that does not respond reads it again, and nothing is settled until there is a response", async () => {
-    const history = historyWith(witnessOf(store.put(400, morning)));
+    const history = historyWith(leaseVersionOf(store.put(400, morning)));
     store.failure = refused("get");
     await expect(history.prove(never)).rejects.toThrow();
     store.failure = undefined;
@@ -171,75 +176,75 @@ describe("a board that returns to a server", () => {
 
 describe("a leader that renews", () => {
   test("advances with each of its writes and reads nothing", async () => {
-    const history = historyWith(witnessOf(store.put(400, morning)));
+    const history = historyWith(leaseVersionOf(store.put(400, morning)));
     await history.prove(never);
-    history.wrote("400", { uid: "uid-1", version: "410", renewal: 2 }, history.doubts);
-    history.wrote("410", { uid: "uid-1", version: "425", renewal: 3 }, history.doubts);
+    history.recordOwnWrite("400", { uid: "uid-1", version: "410", renewal: 2 }, history.doubts, clock.now());
+    history.recordOwnWrite("410", { uid: "uid-1", version: "425", renewal: 3 }, history.doubts, clock.now());
     await history.prove(never);
     expect(history.known?.version).toBe("425");
     expect(store.requests).toEqual(["get"]);
   });
 
   test("keeps knowledge from before a lost connection apart from its writes since", async () => {
-    const history = historyWith(witnessOf(store.put(400, morning)));
+    const history = historyWith(leaseVersionOf(store.put(400, morning)));
     await history.prove(never);
-    history.wrote("400", witnessOf(store.put(410, noon)), history.doubts);
+    history.recordOwnWrite("400", leaseVersionOf(store.put(410, noon)), history.doubts, clock.now());
     const { doubts } = history;
     history.doubt();
-    history.wrote("410", witnessOf(store.put(420, evening)), doubts);
+    history.recordOwnWrite("410", leaseVersionOf(store.put(420, evening)), doubts, clock.now());
     expect([history.steady?.version, history.known?.version]).toEqual(["410", "420"]);
   });
 
   test("has its proof after a lost connection in a write that succeeds, and reads nothing", async () => {
-    const history = historyWith(witnessOf(store.put(400, morning)));
+    const history = historyWith(leaseVersionOf(store.put(400, morning)));
     await history.prove(never);
     history.doubt();
-    history.wrote("400", witnessOf(store.put(410, noon)), history.doubts);
+    history.recordOwnWrite("400", leaseVersionOf(store.put(410, noon)), history.doubts, clock.now());
     await history.prove(never);
     expect([history.steady?.version, history.known?.version]).toEqual(["410", "410"]);
     expect(store.requests).toEqual(["get"]);
   });
 
   test("does not have proof in a write that was sent before the connection was lost", async () => {
-    const history = historyWith(witnessOf(store.put(400, morning)));
+    const history = historyWith(leaseVersionOf(store.put(400, morning)));
     await history.prove(never);
     const { doubts } = history;
     history.doubt();
-    history.wrote("400", witnessOf(store.put(410, noon)), doubts);
+    history.recordOwnWrite("400", leaseVersionOf(store.put(410, noon)), doubts, clock.now());
     await history.prove(never);
     expect(store.requests).toEqual(["get", "get"]);
   });
 
   test("and reads a lower version after a conflict immediately knows that the server was restored", async () => {
-    const history = historyWith(witnessOf(store.put(400, morning)));
+    const history = historyWith(leaseVersionOf(store.put(400, morning)));
     expect(() => history.observe({ uid: "uid-1", version: "342", renewal: 1 })).toThrow(ServerRestoredError);
   });
 
   test("and recreates the Lease with a lower version immediately knows that the server was restored", async () => {
-    const history = historyWith(witnessOf(store.put(400, morning)));
+    const history = historyWith(leaseVersionOf(store.put(400, morning)));
     await history.prove(never);
     history.confirmCluster();
     store.states = [];
-    expect(() => history.wrote(undefined, witnessOf(store.put(300, noon, "uid-2")), history.doubts)).toThrow(
-      ServerRestoredError,
-    );
+    expect(() =>
+      history.recordOwnWrite(undefined, leaseVersionOf(store.put(300, noon, "uid-2")), history.doubts, clock.now()),
+    ).toThrow(ServerRestoredError);
     await expect(history.untilRestored(never)).rejects.toThrow(/went back from version 400 to 300/);
     expect(noticed).toHaveLength(1);
   });
 
   test("and recreates the Lease before the cluster is known draws its conclusion only once it is", async () => {
-    const history = historyWith(witnessOf(store.put(400, morning)));
+    const history = historyWith(leaseVersionOf(store.put(400, morning)));
     await history.prove(never);
     store.states = [];
-    history.wrote(undefined, witnessOf(store.put(300, noon, "uid-2")), history.doubts);
+    history.recordOwnWrite(undefined, leaseVersionOf(store.put(300, noon, "uid-2")), history.doubts, clock.now());
     expect(noticed).toEqual([]);
     expect(() => history.confirmCluster()).toThrow(ServerRestoredError);
   });
 
   test("and reads another Lease below its own waits until it knows whether this is another cluster", async () => {
-    const history = historyWith(witnessOf(store.put(400, morning)));
+    const history = historyWith(leaseVersionOf(store.put(400, morning)));
     store.states = [];
-    const other = witnessOf(store.put(300, noon, "uid-2"));
+    const other = leaseVersionOf(store.put(300, noon, "uid-2"));
     history.observe(other);
     await history.prove(never);
     history.observe(other);
@@ -248,10 +253,10 @@ describe("a leader that renews", () => {
   });
 
   test("adds another writer's change to the chain once it is read", async () => {
-    const history = historyWith(witnessOf(store.put(400, morning)));
+    const history = historyWith(leaseVersionOf(store.put(400, morning)));
     await history.prove(never);
-    history.observe(witnessOf(store.put(450, noon)));
-    history.wrote("450", witnessOf(store.put(460, evening)), history.doubts);
+    history.observe(leaseVersionOf(store.put(450, noon)));
+    history.recordOwnWrite("450", leaseVersionOf(store.put(460, evening)), history.doubts, clock.now());
     expect(history.known?.version).toBe("400");
     await history.prove(never);
     expect(history.known?.version).toBe("460");
@@ -259,9 +264,9 @@ describe("a leader that renews", () => {
   });
 
   test("is not misled by a response older than its last write", async () => {
-    const history = historyWith(witnessOf(store.put(400, morning)));
+    const history = historyWith(leaseVersionOf(store.put(400, morning)));
     const asked = history.prove(never);
-    history.wrote("400", { uid: "uid-1", version: "410", renewal: 2 }, history.doubts);
+    history.recordOwnWrite("400", { uid: "uid-1", version: "410", renewal: 2 }, history.doubts, clock.now());
     await asked;
     expect(history.known?.version).toBe("410");
     expect(noticed).toEqual([]);
@@ -292,7 +297,7 @@ test("proves three simultaneous lists with one renewal", async () => {
 
 describe("after a restore, while API servers may serve older data from their caches", () => {
   const settled = async (wasRestored = true): Promise<ServerHistory> => {
-    const history = historyWith(witnessOf(store.put(400, morning)), wasRestored);
+    const history = historyWith(leaseVersionOf(store.put(400, morning)), wasRestored);
     await history.prove(never);
     return history;
   };
@@ -300,7 +305,12 @@ describe("after a restore, while API servers may serve older data from their cac
   const loseConnection = (history: ServerHistory): void => {
     for (let stream = 0; stream < 3; stream++) history.doubt();
     const from = history.known?.version;
-    history.wrote(from, { uid: "uid-1", version: String(Number(from) + 10), renewal: 2 }, history.doubts);
+    history.recordOwnWrite(
+      from,
+      { uid: "uid-1", version: String(Number(from) + 10), renewal: 2 },
+      history.doubts,
+      clock.now(),
+    );
   };
 
   test("a lost connection begins a new chain, although the Lease proves the history", async () => {

@@ -1,13 +1,13 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import type { Witness } from "../../../agent/informer/server-history.ts";
-import { newestWitness, Trail, witnessIn } from "../../../agent/informer/trail.ts";
+import type { LeaseVersion } from "../../../agent/informer/server-history.ts";
+import { leaseVersionIn, newestLeaseVersion, Trail } from "../../../agent/informer/trail.ts";
 
-const witness = (version: number): Witness => ({ uid: "lease", version: String(version), renewal: version });
-let history: { known: Witness | undefined; steady: Witness | undefined; chain: string; lease: string };
+const leaseVersion = (version: number): LeaseVersion => ({ uid: "lease", version: String(version), renewal: version });
+let history: { known: LeaseVersion | undefined; steady: LeaseVersion | undefined; chain: string; lease: string };
 let trail: Trail;
 
 beforeEach(() => {
-  history = { known: witness(90), steady: undefined, chain: "c", lease: "a/b" };
+  history = { known: leaseVersion(90), steady: undefined, chain: "c", lease: "a/b" };
   trail = new Trail(history, undefined);
   trail.listed("100");
 });
@@ -17,29 +17,29 @@ const add = (...versions: readonly number[]): void => {
 };
 
 describe("a watch that ended", () => {
-  test("before any witness proved its list has no position to continue from", () => {
+  test("before any Lease version proved its list has no position to continue from", () => {
     trail.broke("100");
     expect(trail.resume("100")).toBeUndefined();
   });
 
-  test("continues at its position when a later witness proves all of it", () => {
+  test("continues at its position when a later Lease version proves all of it", () => {
     add(110, 120);
-    history.known = witness(130);
+    history.known = leaseVersion(130);
     expect(trail.proves("120")).toBe(true);
     trail.broke("120");
     expect(trail.resume("120")).toEqual({ from: "120", replay: undefined });
   });
 
-  test("does not use a witness from after its end", () => {
-    history.known = witness(105);
+  test("does not use a Lease version from after its end", () => {
+    history.known = leaseVersion(105);
     add(110, 120);
     trail.broke("120");
-    history.known = witness(130);
+    history.known = leaseVersion(130);
     expect(trail.resume("120")?.from).toBe("105");
   });
 
-  test("continues from the witness, and compares repeated events", () => {
-    history.known = witness(105);
+  test("continues from the Lease version, and compares repeated events", () => {
+    history.known = leaseVersion(105);
     add(110, 120);
     trail.broke("120");
     const replay = trail.resume("120")?.replay;
@@ -61,7 +61,7 @@ describe("a watch that ended", () => {
     ["goes beyond the end", [first, ["121", "pod-0", false]]],
   ];
   test.each(others)("is of another history if the replay %s", (_, events) => {
-    history.known = witness(105);
+    history.known = leaseVersion(105);
     add(110, 120);
     trail.broke("120");
     const replay = trail.resume("120")?.replay;
@@ -69,54 +69,54 @@ describe("a watch that ended", () => {
   });
 
   test("is of another history if a bookmark passes an expected event", () => {
-    history.known = witness(105);
+    history.known = leaseVersion(105);
     add(110, 120);
     trail.broke("120");
     expect(trail.resume("120")?.replay?.reached("120")).toBe("differs");
   });
 
-  test("uses the witness known before its end, even without an event since its list", () => {
-    history.steady = witness(105);
+  test("uses the Lease version known before its end, even without an event since its list", () => {
+    history.steady = leaseVersion(105);
     trail.broke("100");
     expect(trail.resume("100")).toEqual({ from: "100", replay: undefined });
   });
 
   test("is as new as its last bookmark if no other event comes for hours", () => {
-    history.known = witness(9000);
+    history.known = leaseVersion(9000);
     trail.bookmarked();
     trail.broke("8990");
     expect(trail.resume("8990")).toEqual({ from: "8990", replay: undefined });
   });
 
   test("does not expect an event again if only bookmarks moved it", () => {
-    history.known = witness(105);
+    history.known = leaseVersion(105);
     expect(trail.proves("100")).toBe(true);
     trail.broke("140");
     expect(trail.resume("140")).toEqual({ from: "105", replay: undefined });
   });
 
   test("does not expect events that were not stored", () => {
-    history.known = witness(105);
+    history.known = leaseVersion(105);
     add(110, 120);
     trail.broke("110");
     expect(trail.resume("110")?.replay?.add("110", "pod-2", false)).toBe("done");
   });
 
   test("on another chain has no position to continue from", () => {
-    history.known = witness(105);
+    history.known = leaseVersion(105);
     add(110);
     trail.broke("110");
     history.chain = "d";
     expect(trail.resume("110")).toBeUndefined();
   });
 
-  test("with more events than are kept continues once a witness covers the dropped ones", () => {
-    history.known = witness(105);
+  test("with more events than are kept continues once a Lease version covers the dropped ones", () => {
+    history.known = leaseVersion(105);
     add(...Array.from({ length: 5000 }, (_, at) => 106 + at));
     trail.broke("5105");
     expect(trail.resume("5105")).toBeUndefined();
     trail.resumed();
-    history.known = witness(2000);
+    history.known = leaseVersion(2000);
     add(5106);
     trail.broke("5106");
     expect(trail.resume("5106")?.from).toBe("2000");
@@ -125,7 +125,7 @@ describe("a watch that ended", () => {
 
 describe("the trail stored with a position", () => {
   test("is continued by the next process", () => {
-    history.known = witness(105);
+    history.known = leaseVersion(105);
     add(110, 120);
     const next = new Trail(history, trail.text());
     const replay = next.resume("120")?.replay;
@@ -134,36 +134,36 @@ describe("the trail stored with a position", () => {
   });
 
   test("remains sufficient for the process after that", () => {
-    history.known = witness(105);
+    history.known = leaseVersion(105);
     add(110, 120);
     trail = new Trail(history, trail.text());
     trail.resumed();
-    history.known = witness(115);
+    history.known = leaseVersion(115);
     add(130);
-    history.known = witness(125);
+    history.known = leaseVersion(125);
     trail.broke("130");
     trail.resumed();
     expect(new Trail(history, trail.text()).resume("130")?.from).toBe("125");
   });
 
   test.each(["", "{}", "null", "[]", "{", '{"chain":1,"uid":2}'])("is ignored if it reads %j", (text) => {
-    expect(witnessIn(text, "a/b")).toBeUndefined();
+    expect(leaseVersionIn(text, "a/b")).toBeUndefined();
     expect(new Trail(history, text).resume("100")).toBeUndefined();
   });
 
   test("is ignored if it names the Lease of another site, to which this board belonged before", () => {
     const text = trail.text();
-    expect(newestWitness([text], "a/c")).toBeUndefined();
+    expect(newestLeaseVersion([text], "a/c")).toBeUndefined();
     history.lease = "a/c";
     expect(new Trail(history, text).resume("90")).toBeUndefined();
   });
 
-  test("gives the newest witness, among those of all resources", () => {
+  test("gives the newest Lease version, among those of all resources", () => {
     const texts = [90, 1000, 200].map((version) => {
-      history.known = witness(version);
+      history.known = leaseVersion(version);
       return trail.text();
     });
-    expect(newestWitness(texts, "a/b")?.witness).toEqual(witness(1000));
-    expect(newestWitness([], "a/b")).toBeUndefined();
+    expect(newestLeaseVersion(texts, "a/b")?.leaseVersion).toEqual(leaseVersion(1000));
+    expect(newestLeaseVersion([], "a/b")).toBeUndefined();
   });
 });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { goesOn, silenceOf } from "../../../agent/judgement/past-silence.ts";
+import { hasContinued, silenceOf } from "../../../agent/judgement/past-silence.ts";
 
 const at = (mono: number) => ({ mono, wall: 0 });
 const health = { uid: "u", probe: at(60), lease: "7", answered: undefined, ready: { heartbeat: "h" } };
@@ -14,7 +14,7 @@ test.each([
   ["has reported its status", { ready: { heartbeat: "i" } }, false],
   ["has lost its Ready condition", { ready: undefined }, false],
 ] as const)("the silence of a board goes on, or ends, where it %s", (_what, seen, expected) => {
-  expect(goesOn(silenceOf(health), { ...health, probe: at(90), ...seen })).toBe(expected);
+  expect(hasContinued(silenceOf(health), { ...health, probe: at(90), ...seen })).toBe(expected);
 });
 
 test("a silence that an earlier term saw keeps its beginning through further terms", () => {

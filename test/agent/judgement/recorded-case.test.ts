@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { dotted, predicateOf, read } from "../../../agent/base/schema.ts";
+import { dottedPath, predicateOf, read } from "../../../agent/base/schema.ts";
 import type { DecisionRecord } from "../../../agent/decisions/decision-record.ts";
-import { caseOf, recordedCase, replayed } from "../../../agent/judgement/recorded-case.ts";
+import { caseOf, recordedCase, replayCase } from "../../../agent/judgement/recorded-case.ts";
 
 const moment = { at: "2026-11-20T10:51:37.000Z", boot: "b1", mono: 1000 };
 const tainted: DecisionRecord = {
@@ -57,7 +57,7 @@ test("a case contains the facts of the decision, not the verdict that follows fr
     },
     expect: { ruling: "act", verdict: "unproven" },
   });
-  expect(replayed(taken(tainted))).toEqual({
+  expect(replayCase(taken(tainted))).toEqual({
     decision: {
       ruling: "act",
       verdict: "unproven",
@@ -77,7 +77,7 @@ test.each([
   const frozen = { ...tainted.gate, frozenMs: 1000 };
   const record = { ...tainted, state, restraints, gate: ruling === "act" ? (tainted.gate ?? {}) : frozen };
   expect(exported(record)?.expect.ruling).toBe(ruling);
-  expect(replayed(taken(record)).differences).toEqual([]);
+  expect(replayCase(taken(record)).differences).toEqual([]);
 });
 
 test.each([
@@ -100,15 +100,15 @@ test.each([
   const restraint = { why: "valve", of: shut.valve, count: 10, limit: 10, since: moment } as const;
   const held = { ...record, state: "held", restraints: [restraint], gate: { ...tainted.gate, ...shut } } as const;
   expect(exported(held)?.expect.ruling).toBe("valve");
-  expect(replayed(taken(held)).differences).toEqual([]);
+  expect(replayCase(taken(held)).differences).toEqual([]);
   const done = { ...held, state: "done", gate: tainted.gate ?? {} } as const;
-  expect(replayed(taken(done)).differences).toEqual([]);
+  expect(replayCase(taken(done)).differences).toEqual([]);
 });
 
 test("changed facts lead to another decision, and the differences are named", () => {
   const { given, ...envelope } = taken(tainted);
   const because = { ...given.because, silentMs: 40_000 } as typeof given.because;
-  expect(replayed({ ...envelope, given: { ...given, because } }).differences).toEqual([
+  expect(replayCase({ ...envelope, given: { ...given, because } }).differences).toEqual([
     { member: "ruling", expected: "act", found: "verdict" },
     { member: "verdict", expected: "unproven", found: "alive" },
   ]);
@@ -155,5 +155,5 @@ test.each([
   ["a text of megabytes", { ...whole, id: "x".repeat(2_000_000) }, "id must have"],
 ])("a file with %s is refused", (_what, value, problem) => {
   const found = read(recordedCase, value);
-  expect("problem" in found && `${dotted(found.problem.path)} ${predicateOf(found.problem)}`).toContain(problem);
+  expect("problem" in found && `${dottedPath(found.problem.path)} ${predicateOf(found.problem)}`).toContain(problem);
 });

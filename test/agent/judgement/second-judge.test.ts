@@ -51,7 +51,7 @@ class Story {
     this.#run = this.judge.run(this.stop.signal);
   }
 
-  /** Somebody adds a taint, or changes one: its time is another. */
+  /** Another client adds a taint, or changes one: its time is another. */
   taints(name: string, manager: string, time: string): void {
     const version = String(Number(this.boards.get(name)?.metadata.resourceVersion ?? 0) + 1);
     this.boards.set(name, node(name, { version, taints: [taint("unreachable:NoExecute", time)] }));

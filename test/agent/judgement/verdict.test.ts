@@ -116,15 +116,15 @@ test.each([
 });
 
 test.each([
-  ["alive", false],
-  ["unknown", false],
-  ["unproven", true],
-  ["cut-off", true],
-  ["unmanaged", true],
-  ["dead", true],
-  ["self-isolated", false],
-] as const)("a board that is %s gets Unknown conditions: %s", (verdict, silent) => {
-  expect(isSilent({ verdict })).toBe(silent);
+  ["alive", "keeps its conditions"],
+  ["unknown", "keeps its conditions"],
+  ["unproven", "gets Unknown conditions"],
+  ["cut-off", "gets Unknown conditions"],
+  ["unmanaged", "gets Unknown conditions"],
+  ["dead", "gets Unknown conditions"],
+  ["self-isolated", "keeps its conditions"],
+] as const)("a board with the verdict %s %s", (verdict, effect) => {
+  expect(isSilent({ verdict }) ? "gets Unknown conditions" : "keeps its conditions").toBe(effect);
 });
 
 test.each([

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { type Config, settings } from "../../../agent/config/settings.ts";
-import { defaultsOf, layTree, treeOf } from "../../../agent/config/values.ts";
+import { defaultsOf, mergeTree, treeOf } from "../../../agent/config/values.ts";
 import { registry, workloadRegistry } from "../../../agent/controllers/registry.ts";
 import { workloadsOf } from "../../../agent/controllers/workloads.ts";
 import { controlLoops, type TermLoopsDeps } from "../../../agent/leading/control-loops.ts";
@@ -14,7 +14,7 @@ const modes = Object.keys(treeOf(settings, defaultsOf(settings)).controllers);
 function configWith(mode: "act" | "off"): Config {
   const values = defaultsOf(settings);
   const controllers = Object.fromEntries(modes.map((name) => [name, { mode }]));
-  const problems = layTree(
+  const problems = mergeTree(
     values,
     settings,
     { controllers, daemonSet: { bind: true } },

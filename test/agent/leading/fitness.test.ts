@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Millis } from "../../../agent/base/clock.ts";
-import { silent } from "../../../agent/base/logger.ts";
+import { noopLogger } from "../../../agent/base/logger.ts";
 import { Fitness } from "../../../agent/leading/fitness.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { SeededRandom } from "../../support/seeded-random.ts";
@@ -25,7 +25,7 @@ class Board {
       get brokenTerms() {
         return board.broken;
       },
-      termHeld: () => {
+      resetBrokenTerms: () => {
         this.broken = 0;
       },
       deferred: () => {
@@ -33,7 +33,7 @@ class Board {
       },
     };
     this.fitness = new Fitness(
-      { clock: this.clock, random: new SeededRandom(1), log: silent },
+      { clock: this.clock, random: new SeededRandom(1), log: noopLogger },
       { leader, terms, barred: () => this.barred },
     );
   }

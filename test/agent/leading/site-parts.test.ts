@@ -22,7 +22,7 @@ const partsOf = (site: SiteModel, held: ReturnType<Held["heldCounts"]> = []) =>
       current: {
         site: site.memory,
         timers: () => undefined,
-        leaving: (boards) => leavingPods(site.timers, boards),
+        podsAwaitingEviction: (boards) => leavingPods(site.timers, boards),
       },
       executor: { acts: () => [] },
       decisions: { heldCounts: () => held, boardsHeldBy: () => [] },

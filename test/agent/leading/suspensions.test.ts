@@ -49,7 +49,7 @@ test("a process that runs, or is a second late, was not suspended", async () => 
   expect(suspensions.now).toBe(neverSuspended);
 });
 
-test("after a suspension the boards' watches are not live until they have been read, whoever asks first", async () => {
+test("after a suspension the boards' watches are not live until they have been read, regardless of which caller asks first", async () => {
   const site = caches();
   expect(linkNow(site).live).toBe(true);
   clock.skip(3000);
@@ -86,7 +86,7 @@ test("a suspension longer than a blip is an outage", async () => {
   expect(linkNow(site)).toMatchObject({ live: false, restoredAt: woken });
 });
 
-test("time in which nobody watches the process does not count", async () => {
+test("time in which the process is not watched does not count", async () => {
   ends.abort();
   await clock.advance("1s");
   clock.skip(60_000);

@@ -1,6 +1,12 @@
 import { expect, test } from "vitest";
 import { leases, nodes } from "../../../agent/api/resources.ts";
-import { begun, failed, firstWrite, succeeded, type WriteHealth } from "../../../agent/election/write-health.ts";
+import {
+  firstWrite,
+  type LeaseRenewalHealth,
+  recordAttempt,
+  recordFailure,
+  recordSuccess,
+} from "../../../agent/election/lease-renewal-health.ts";
 import type { WatchHealth } from "../../../agent/informer/watch-health.ts";
 import { isLive } from "../../../agent/informer/watch-health.ts";
 import { linkOf } from "../../../agent/judgement/link.ts";
@@ -17,8 +23,8 @@ const open: WatchHealth = {
   restoredAt: at(5),
   notLiveSince: undefined,
 };
-const refusing = failed(begun(firstWrite(at(80), at(80.1)), at(90)));
-const health = (writes: WriteHealth, second: number) => whileWritable(open, writes, limits.blip, at(second));
+const refusing = recordFailure(recordAttempt(firstWrite(at(80), at(80.1)), at(90)));
+const health = (writes: LeaseRenewalHealth, second: number) => whileWritable(open, writes, limits.blip, at(second));
 
 test("a watch that stays open while the API server refuses renewals is not live", () => {
   expect(isLive(health(refusing, 100), limits, at(100))).toBe(true);
@@ -27,13 +33,13 @@ test("a watch that stays open while the API server refuses renewals is not live"
 });
 
 test("once renewals succeed again, an outage has just ended", () => {
-  const restored = health(succeeded(refusing, at(124), limits.blip, at(124)), 125);
+  const restored = health(recordSuccess(refusing, at(124), limits.blip, at(124)), 125);
   expect(isLive(restored, limits, at(125))).toBe(true);
   expect(linkOf({ nodes: open, leases: restored }, limits, at(125)).restoredAt).toEqual(at(124));
 });
 
 test("an outage of the watch that ended later counts", () => {
-  const restored = succeeded(refusing, at(124), limits.blip, at(124));
+  const restored = recordSuccess(refusing, at(124), limits.blip, at(124));
   expect(whileWritable({ ...open, restoredAt: at(200) }, restored, limits.blip, at(210)).restoredAt).toEqual(at(200));
 });
 

@@ -2,14 +2,14 @@ import { describe, expect, test, vi } from "vitest";
 import type { Pod } from "../../../agent/api/core.ts";
 import { nodes, pods } from "../../../agent/api/resources.ts";
 import { type Clock, nextTurn, shifted, sleep } from "../../../agent/base/clock.ts";
-import { Permits } from "../../../agent/base/concurrency/permits.ts";
+import { PrioritySemaphore } from "../../../agent/base/concurrency/priority-semaphore.ts";
 import { type Disposition, type HasDisposition, TerminalError } from "../../../agent/base/errors.ts";
 import { PostponedError } from "../../../agent/base/postponed.ts";
 import type { Steps } from "../../../agent/base/steps.ts";
 import type { Action, Outcome } from "../../../agent/execution/actions.ts";
 import { leaderOwnsAll } from "../../../agent/loop/assignment.ts";
 import { ControlLoop, type ControlLoopDeps } from "../../../agent/loop/control-loop.ts";
-import { type Controller, type Durable, wake, wakeOnChange } from "../../../agent/loop/controller.ts";
+import { type Controller, type Durable, enqueueOn, enqueueOnChange } from "../../../agent/loop/controller.ts";
 import { FairTurns } from "../../../agent/loop/fair-turns.ts";
 import { CachedSiteView } from "../../../agent/loop/site-view.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
@@ -25,7 +25,7 @@ const counting: Counting = {
   name: "counting",
   reads: [pods],
   initialMemory: 0,
-  wakes: [wake(pods, ({ key }) => [key])],
+  mappings: [enqueueOn(pods, ({ key }) => [key])],
   observe: (key, site) => (key === "site" ? "site" : site.lister(pods).get(key)),
   decide: (_state, memory) => ({ actions: [], memory: memory + 1 }),
 };
@@ -138,8 +138,8 @@ describe("when a term begins", () => {
   test("later changes wake their keys, with the states before and after", async () => {
     const seen: unknown[] = [];
     const { clock, caches, observed, loop, term } = setUp({
-      wakes: [
-        wake(pods, ({ before, after }) => {
+      mappings: [
+        enqueueOn(pods, ({ before, after }) => {
           seen.push([before?.metadata.resourceVersion, after?.metadata.resourceVersion]);
           return after ? ["site"] : [];
         }),
@@ -159,8 +159,8 @@ describe("when a term begins", () => {
 
   test("a wake that fails on one object is logged, and the others still wake their keys", async () => {
     const { clock, log, caches, observed, loop, term } = setUp({
-      wakes: [
-        wake(pods, ({ key }) => {
+      mappings: [
+        enqueueOn(pods, ({ key }) => {
           if (key === "default/b") throw new Error("a bug");
           return [key];
         }),
@@ -181,8 +181,8 @@ describe("when a term begins", () => {
     const keys = Array.from({ length: 5000 }, (_, i) => `tenant/service-${i}`);
     const tenant = setUp(
       {
-        wakes: [
-          wake(pods, function* () {
+        mappings: [
+          enqueueOn(pods, function* () {
             for (const key of keys) {
               worked++;
               yield undefined;
@@ -199,7 +199,7 @@ describe("when a term begins", () => {
       clock,
       busy,
     );
-    const boards = setUp({ firstKeys: ["site"], wakes: [] }, { turns, lane: "boards" }, clock, busy);
+    const boards = setUp({ firstKeys: ["site"], mappings: [] }, { turns, lane: "boards" }, clock, busy);
     void tenant.loop.run(tenant.term);
     void boards.loop.run(boards.term);
     await clock.settle();
@@ -229,12 +229,12 @@ describe("when a term begins", () => {
     const turns = new FairTurns(busy);
     const thinking: Partial<Counting> = {
       observe: (_key, site) => site.inTurns(work("site" as const)),
-      deciding: (_state, memory) => work({ actions: [], memory: memory + 1 }),
-      remember: (decision) => decision,
-      remembering: ({ memory }) => work({ actions: [], memory: memory + 1 }),
+      decideInSteps: (_state, memory) => work({ actions: [], memory: memory + 1 }),
+      decideAfterWrites: (decision) => decision,
+      decideAfterWritesInSteps: ({ memory }) => work({ actions: [], memory: memory + 1 }),
     };
     const tenant = setUp(thinking, { turns, lane: "workloads" }, clock, busy);
-    const boards = setUp({ firstKeys: ["site"], wakes: [] }, { turns, lane: "boards" }, clock, busy);
+    const boards = setUp({ firstKeys: ["site"], mappings: [] }, { turns, lane: "boards" }, clock, busy);
     void tenant.loop.run(tenant.term);
     void boards.loop.run(boards.term);
     await clock.settle();
@@ -309,7 +309,7 @@ describe("a pass", () => {
       firstKeys: ["site"],
       maxWait: 1000,
       decide: (_state, memory) => ({ actions: [create("x")], memory: memory + 1 }),
-      remember: ({ memory }, outcomes) => ({
+      decideAfterWrites: ({ memory }, outcomes) => ({
         actions: [],
         memory: memory + 10 * outcomes.filter(({ ok }) => !ok).length,
       }),
@@ -364,7 +364,7 @@ describe("a pass", () => {
         instants.push(now.mono);
         return { actions: [create("first"), create("second")], memory: 0 };
       },
-      remember: (decision, outcomes, now) => {
+      decideAfterWrites: (decision, outcomes, now) => {
         instants.push(now.mono);
         const went = outcomes.filter(({ ok }) => ok).length;
         if (decision.memory > 0) return { actions: [], memory: decision.memory + went };
@@ -390,7 +390,7 @@ describe("a pass", () => {
           return "site";
         },
         decide: () => ({ actions: [create("first")], memory: 0 }),
-        remember: ({ memory }) => ({ actions: memory === 0 ? [create("second")] : [], memory: memory + 1 }),
+        decideAfterWrites: ({ memory }) => ({ actions: memory === 0 ? [create("second")] : [], memory: memory + 1 }),
       },
       {
         executor: {
@@ -411,7 +411,7 @@ describe("a pass", () => {
   test("without work in its first round is still asked what to keep", async () => {
     const { clock, loop, term } = setUp({
       firstKeys: ["site"],
-      remember: (decision) => ({ ...decision, memory: 42 }),
+      decideAfterWrites: (decision) => ({ ...decision, memory: 42 }),
     });
     void loop.run(term);
     await clock.settle();
@@ -421,7 +421,7 @@ describe("a pass", () => {
   test("that never ends is aborted, and its key backs off", async () => {
     const { clock, log, executed, loop, term } = setUp({
       firstKeys: ["site"],
-      remember: (decision) => ({ ...decision, actions: [create("more")] }),
+      decideAfterWrites: (decision) => ({ ...decision, actions: [create("more")] }),
     });
     void loop.run(term);
     await clock.settle();
@@ -768,9 +768,9 @@ describe("a durable memory", () => {
   });
 });
 
-test("a cache whose objects do not wake keys without a change is not swept", async () => {
+test("a cache whose objects enqueue keys only on a change is not resynced", async () => {
   const keys = ({ key }: { readonly key: string }): readonly string[] => [key];
-  const { clock, caches, observed, loop, term } = setUp({ wakes: [wakeOnChange(pods, keys)] });
+  const { clock, caches, observed, loop, term } = setUp({ mappings: [enqueueOnChange(pods, keys)] });
   caches.of(pods).add(pod("a"));
   const lister = caches.informer(pods).lister;
   const list = vi.spyOn(lister, "list");
@@ -783,8 +783,8 @@ test("a cache whose objects do not wake keys without a change is not swept", asy
 });
 
 test("loops that share a permit walk the cache one after the other", async () => {
-  const sweeps = new Permits(1);
-  const [first, second] = [setUp({}, { sweeps }), setUp({}, { sweeps })];
+  const sweeps = new PrioritySemaphore(1);
+  const [first, second] = [setUp({}, { resyncs: sweeps }), setUp({}, { resyncs: sweeps })];
   const { signal } = new AbortController();
   await sweeps.acquire(signal);
   for (const { caches, loop, term } of [first, second]) {
@@ -818,7 +818,7 @@ test("a memory that cannot be written now keeps the time at which its key is due
 test("several wakes of one resource share one walk over its objects", async () => {
   let lists = 0;
   const { clock, caches, observed, loop, term } = setUp({
-    wakes: [wake(pods, ({ key }) => [key]), wake(pods, () => ["site"]), wake(nodes, () => ["site"])],
+    mappings: [enqueueOn(pods, ({ key }) => [key]), enqueueOn(pods, () => ["site"]), enqueueOn(nodes, () => ["site"])],
   });
   caches.of(pods).add(pod("a"));
   const { list } = caches.of(pods).lister;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { type Lane, lanes } from "../../../agent/base/concurrency/lanes.ts";
-import { Permits } from "../../../agent/base/concurrency/permits.ts";
+import { PrioritySemaphore } from "../../../agent/base/concurrency/priority-semaphore.ts";
 import { WakeSignal } from "../../../agent/base/concurrency/wake-signal.ts";
 import { Fifo } from "../../../agent/base/fifo.ts";
 import { DurationSample } from "../../../agent/base/time/duration-sample.ts";
@@ -51,7 +51,7 @@ describe("permits", () => {
   const { signal } = new AbortController();
 
   test("are passed on in order, and never exceed the bound", async () => {
-    const permits = new Permits(2);
+    const permits = new PrioritySemaphore(2);
     const got: number[] = [];
     for (let one = 0; one < 5; one++) void permits.acquire(signal).then(() => got.push(one));
     await new Promise((resolve) => setImmediate(resolve));
@@ -66,7 +66,7 @@ describe("permits", () => {
   });
 
   test("are not given to a caller that no longer waits", async () => {
-    const permits = new Permits(1);
+    const permits = new PrioritySemaphore(1);
     await permits.acquire(signal);
     const gone = new AbortController();
     const [left, waits] = [permits.acquire(gone.signal), permits.acquire(signal)];
@@ -83,7 +83,7 @@ describe("permits of several lanes", () => {
   const turn = () => new Promise((resolve) => setImmediate(resolve));
 
   test("are reserved for boards, regardless of how many workloads request and hold one", async () => {
-    const permits = new Permits(16);
+    const permits = new PrioritySemaphore(16);
     let workloads = 0;
     for (let one = 0; one < 50; one++) void permits.acquire(signal, "workloads").then(() => workloads++);
     let pods = 0;
@@ -94,7 +94,7 @@ describe("permits of several lanes", () => {
   });
 
   test("go to workloads once in a while if boards never stop requesting", async () => {
-    const permits = new Permits(8);
+    const permits = new PrioritySemaphore(8);
     const got: string[] = [];
     for (let one = 0; one < 1000; one++) void permits.acquire(signal).then(() => got.push("board"));
     for (let one = 0; one < 1000; one++) void permits.acquire(signal, "workloads").then(() => got.push("workload"));
@@ -108,8 +108,8 @@ describe("permits of several lanes", () => {
   });
 
   test.each([1, 2, 3, 16])("give each lane one of %d, and no lane too many", async (most) => {
-    for (const lane of lanes) expect(new Permits(most).take(lane)).toBe(true);
-    const permits = new Permits(most);
+    for (const lane of lanes) expect(new PrioritySemaphore(most).take(lane)).toBe(true);
+    const permits = new PrioritySemaphore(most);
     const held: Lane[] = [];
     for (let one = 0; one < 200; one++) {
       const lane = lanes[(one * 7) % 3] ?? "boards";

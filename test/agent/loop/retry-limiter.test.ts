@@ -5,7 +5,7 @@ const at = (millis: number) => ({ mono: millis, wall: 0 });
 const generous = { perSecond: 1e9, burst: 1e9 };
 
 test("failures of a key double its delay, up to the maximum, and are forgotten on demand", () => {
-  const limiter = new RetryLimiter({ first: 1, most: 1000, ...generous });
+  const limiter = new RetryLimiter({ first: 1, max: 1000, ...generous });
   const delays = Array.from({ length: 5 }, () => limiter.delay("one", at(0)));
   expect(delays).toEqual([1, 2, 4, 8, 16]);
   expect(limiter.failures("one")).toBe(5);

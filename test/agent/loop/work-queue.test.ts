@@ -119,7 +119,7 @@ describe("delayed keys", () => {
     expect(taken).toEqual(["x"]);
   });
 
-  test("beyond the longest timer are due at their time", async () => {
+  test("are delivered on time even if the delay is longer than the maximum of setTimeout", async () => {
     const { clock, queue, taken, worker } = setUp();
     void worker();
     queue.addAfter("x", 40 * 86_400_000);

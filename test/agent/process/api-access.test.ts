@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { silent } from "../../../agent/base/logger.ts";
+import { noopLogger } from "../../../agent/base/logger.ts";
 import { loadConfig } from "../../../agent/config/load.ts";
 import type { Config } from "../../../agent/config/settings.ts";
 import { credentialsOf } from "../../../agent/process/api-access.ts";
@@ -42,7 +42,7 @@ const config = (api: Partial<Config["api"]> = {}): Config => {
 
 async function serverBy(env: Readonly<Record<string, string>>, api: Partial<Config["api"]> = {}): Promise<string> {
   const io = recordingIo({ env: { HOME: path.join(folder, "home"), ...env } });
-  const access = await credentialsOf(io, config(api), { clock: io.clock, random: io.random, log: silent }).access();
+  const access = await credentialsOf(io, config(api), { clock: io.clock, random: io.random, log: noopLogger }).access();
   return access.server.hostname;
 }
 
@@ -66,7 +66,7 @@ test("a service on a board that was not enrolled reports that, and finds credent
   // What the unit gives in place of a kubeconfig that is not there.
   writeFileSync(path.join(folder, "given/kubeconfig"), "none");
   const io = recordingIo({ env: { HOME: path.join(folder, "home"), ...service() } });
-  const credentials = credentialsOf(io, config(), { clock: io.clock, random: io.random, log: silent });
+  const credentials = credentialsOf(io, config(), { clock: io.clock, random: io.random, log: noopLogger });
   await expect(credentials.access()).rejects.toMatchObject({
     message: "this board has no credentials for the API",
     hint: expect.stringContaining("siteward enroll"),

@@ -3,17 +3,17 @@ import {
   decodeCounters,
   encodeCounters,
   highestOf,
-  merged,
-  mostKeys,
+  maxKeys,
+  mergeCounters,
   noCounters,
-  raised,
+  raiseCounter,
   type SiteCounters,
 } from "../../../agent/site/site-counters.ts";
 import { SeededRandom } from "../../support/seeded-random.ts";
 
 const key = (number: number): string => `key${String(number).padStart(13, "0")}-and-the-rest-of-its-fingerprint`;
 const counters = (entries: Readonly<Record<number, number>>): SiteCounters =>
-  Object.entries(entries).reduce((all, [name, counter]) => raised(all, key(Number(name)), counter), noCounters);
+  Object.entries(entries).reduce((all, [name, counter]) => raiseCounter(all, key(Number(name)), counter), noCounters);
 
 describe("the counters of a site's keys", () => {
   test("are restored from the text on the Lease, which is short", () => {
@@ -24,9 +24,9 @@ describe("the counters of a site's keys", () => {
   });
 
   test("include the highest counter used for each key, and none for an unused key", () => {
-    const all = raised(counters({ 1: 7 }), key(1), 5);
+    const all = raiseCounter(counters({ 1: 7 }), key(1), 5);
     expect([highestOf(all, key(1)), highestOf(all, key(2))]).toEqual([7, undefined]);
-    expect(highestOf(raised(all, key(1), 8), key(1))).toBe(8);
+    expect(highestOf(raiseCounter(all, key(1), 8), key(1))).toBe(8);
   });
 
   test("become equal on two boards that exchange them, in any order, and none is lost", () => {
@@ -34,16 +34,17 @@ describe("the counters of a site's keys", () => {
     const some = (): SiteCounters => {
       let all = noCounters;
       // More keys than there is room for, so that floors meet as well.
-      for (let n = random.integer(120); n > 0; n--) all = raised(all, key(random.integer(150)), random.integer(1000));
+      for (let n = random.integer(120); n > 0; n--)
+        all = raiseCounter(all, key(random.integer(150)), random.integer(1000));
       return all;
     };
     for (let round = 0; round < 300; round++) {
       const [a, b, c] = [some(), some(), some()];
-      const both = merged(a, b);
-      expect(encodeCounters(both)).toBe(encodeCounters(merged(b, a)));
-      expect(encodeCounters(merged(both, c))).toBe(encodeCounters(merged(a, merged(b, c))));
-      expect(encodeCounters(merged(both, both))).toBe(encodeCounters(both));
-      expect(encodeCounters(merged(both, a))).toBe(encodeCounters(both));
+      const both = mergeCounters(a, b);
+      expect(encodeCounters(both)).toBe(encodeCounters(mergeCounters(b, a)));
+      expect(encodeCounters(mergeCounters(both, c))).toBe(encodeCounters(mergeCounters(a, mergeCounters(b, c))));
+      expect(encodeCounters(mergeCounters(both, both))).toBe(encodeCounters(both));
+      expect(encodeCounters(mergeCounters(both, a))).toBe(encodeCounters(both));
       for (let number = 0; number < 150; number++) {
         const known = [a, b].map((one) => highestOf(one, key(number)) ?? -1);
         expect(highestOf(both, key(number)) ?? -1).toBeGreaterThanOrEqual(Math.max(...known));
@@ -56,18 +57,18 @@ describe("the counters of a site's keys", () => {
     const used = new Map<number, number>();
     const random = new SeededRandom(7);
     for (let round = 0; round < 2000; round++) {
-      const number = random.integer(3 * mostKeys);
+      const number = random.integer(3 * maxKeys);
       const highest = highestOf(all, key(number)) ?? -1;
       expect(highest).toBeGreaterThanOrEqual(used.get(number) ?? -1);
-      all = decodeCounters(encodeCounters(raised(all, key(number), highest + 1)));
+      all = decodeCounters(encodeCounters(raiseCounter(all, key(number), highest + 1)));
       used.set(number, highest + 1);
-      expect(all.keys.size).toBeLessThanOrEqual(mostKeys);
+      expect(all.keys.size).toBeLessThanOrEqual(maxKeys);
       expect(encodeCounters(all).length).toBeLessThan(4096);
     }
   });
 
   test("of keys that were dropped become one, the highest", () => {
-    const many = Object.fromEntries(Array.from({ length: mostKeys + 2 }, (_, number) => [number, 100 + number]));
+    const many = Object.fromEntries(Array.from({ length: maxKeys + 2 }, (_, number) => [number, 100 + number]));
     const all = counters(many);
     expect(all.floor).toBe(101);
     expect([0, 1, 2].map((number) => highestOf(all, key(number)))).toEqual([101, 101, 102]);
@@ -102,12 +103,12 @@ describe("the counters of a site's keys", () => {
   });
 
   test.each([
-    ["a full list of invented keys", mostKeys, 4022],
-    ["more invented keys than there is room for", mostKeys + 20, undefined],
+    ["a full list of invented keys", maxKeys, 4022],
+    ["more invented keys than there is room for", maxKeys + 20, undefined],
   ])("can be used up, but never freed, by writing %s onto the Lease", (_what, length, next) => {
     const junk = Array.from({ length }, (_, number) => `junk${String(number).padStart(12, "0")}=9007199254740991`);
-    const all = merged(counters({ 1: 4021 }), decodeCounters(junk.join(" ")));
+    const all = mergeCounters(counters({ 1: 4021 }), decodeCounters(junk.join(" ")));
     expect(highestOf(all, key(1))).toBe(next === undefined ? Number.MAX_SAFE_INTEGER : 4021);
-    if (next !== undefined) expect(highestOf(raised(all, key(1), next), key(1))).toBe(next);
+    if (next !== undefined) expect(highestOf(raiseCounter(all, key(1), next), key(1))).toBe(next);
   });
 });

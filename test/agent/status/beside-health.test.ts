@@ -4,7 +4,7 @@ import { problems } from "../../../agent/status/health.ts";
 import { judgeProblem } from "../../../agent/status/judge-problems.ts";
 import type { HoldsPart, MqttPart, Parts } from "../../../agent/status/parts.ts";
 import { readStatus } from "../../../agent/status/schema.ts";
-import { snapshot, substance } from "../../../agent/status/snapshot.ts";
+import { significantState, snapshot } from "../../../agent/status/snapshot.ts";
 import { at, healthy } from "../../support/site-status.ts";
 
 const mqtt: MqttPart = {
@@ -71,20 +71,20 @@ describe("an operator's hold", () => {
     expect(found.map(({ severity, message }) => [severity, message])).toEqual([
       [
         "info",
-        "no pod of zone plant7-a is evicted because its board is lost or not ready, for 1h more, by ops:alice (radio maintenance CHG-1182)",
+        "evictions from lost or not-ready boards of zone plant7-a are frozen for 1h more, by ops:alice (radio maintenance CHG-1182)",
       ],
-      ["info", "no pod of the site is evicted because its board is lost or not ready, for 30m more, by local:1000"],
+      ["info", "evictions from lost or not-ready boards of the site are frozen for 30m more, by local:1000"],
       ["info", "pod-gc does nothing for 1h30m more, by ops:bob"],
       [
         "info",
         "boards of zone plant7-b that have been silent since the confirmation count as dead for 1h30m more, by ops:bob (burnt down)",
       ],
-      ["info", "no pod is evicted because its board is lost or not ready, for 1m more"],
+      ["info", "no evictions from lost or not-ready boards for 1m more"],
     ]);
     expect(found.slice(0, 3).map(({ hint }) => hint?.replace(/^drains.* still take effect; /, ""))).toEqual([
-      `to end it: siteward cmd eviction.thaw '{"scope":"zone","target":"plant7-a"}' --reason TEXT`,
-      "to end it: siteward cmd eviction.thaw --reason TEXT",
-      `to end it: siteward cmd controllers.resume '{"controller":"pod-gc"}' --reason TEXT`,
+      `to lift the freeze: siteward cmd eviction.thaw '{"scope":"zone","target":"plant7-a"}' --reason TEXT`,
+      "to lift the freeze: siteward cmd eviction.thaw --reason TEXT",
+      `to resume it: siteward cmd controllers.resume '{"controller":"pod-gc"}' --reason TEXT`,
     ]);
     expect(found.find(({ type }) => type === "ZoneConfirmedDead")?.hint).toBe(
       `to withdraw it: siteward cmd zone.unconfirm-dead '{"zone":"plant7-b"}' --reason TEXT`,
@@ -109,13 +109,13 @@ describe("an operator's hold", () => {
     const one = snapshot(healthy({ holds }), undefined);
     const later = snapshot(healthy({ holds }, at(3630)), one);
     expect(later.holds?.freezes[0]?.until).toBe(one.holds?.freezes[0]?.until);
-    expect(substance(later)).toBe(substance(one));
+    expect(significantState(later)).toBe(significantState(one));
     const ended = snapshot(healthy({ holds: { ...holds, freezes: [] } }), one);
-    expect(substance(ended)).not.toBe(substance(one));
+    expect(significantState(ended)).not.toBe(significantState(one));
   });
 });
 
-test("another judge is critical, with the flags that turn it off", () => {
+test("a second node lifecycle controller is a critical problem, and the hint gives the flags that disable it", () => {
   const found = (manager: string) => judgeProblem({ manager, wrote: "taints", board: "pi-2", at: at(0) }, at(90));
   expect(found("kube-controller-manager")).toMatchObject({
     severity: "critical",

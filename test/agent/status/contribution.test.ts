@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import { completed } from "../../../agent/status/contribution.ts";
+import { withContributions } from "../../../agent/status/contribution.ts";
 import { healthy } from "../../support/site-status.ts";
 
 test("a companion completes the agent's parts and adds its problems", () => {
   const problem = (type: string) => ({ type, severity: "warning", message: type }) as const;
-  const whole = completed(healthy({ problems: [problem("A")] }), [
+  const whole = withContributions(healthy({ problems: [problem("A")] }), [
     { board: { tempC: 61.2 }, journal: { persistence: "volatile" }, problems: [problem("B")] },
     { board: { loadavg1: 0.4 }, clock: { state: "synced" }, memory: { softBytes: 1 }, problems: [problem("C")] },
     {},
@@ -18,5 +18,5 @@ test("a companion completes the agent's parts and adds its problems", () => {
 
 test("a part that the agent does not contribute is not made up from one of its members", () => {
   const { journal: _, ...rest } = healthy();
-  expect(completed(rest, [{ journal: { persistence: "volatile" } }]).journal).toBeUndefined();
+  expect(withContributions(rest, [{ journal: { persistence: "volatile" } }]).journal).toBeUndefined();
 });

@@ -62,7 +62,7 @@ test("an operator's pause is not a lag, and an API that does not answer is a sep
   expect(lagProblems(healthy({ judgement: usual, api: down }, at(3700)))).toEqual([]);
 });
 
-test("a pause is a problem of its own: nobody judges the boards, since the last judgement or in all of this term", () => {
+test("a pause is a problem of its own: no leader judges the boards, since the last judgement or in all of this term", () => {
   const said = (changes: Partial<JudgementPart>) =>
     pausedProblems(healthy({ judgement: { ...usual, ...changes } }, at(7200))).map(
       ({ severity, type, message }) => `${severity} ${type}: ${message}`,

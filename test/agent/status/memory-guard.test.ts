@@ -22,7 +22,9 @@ describe("the reaction to memory use", () => {
     ["is a new process a quarter of an hour later", 151, 14, 15, "restart"],
   ] as const)("%s", (_, rss, relieved, now, expected) => {
     const relievedAt = relieved === undefined ? undefined : minutes(relieved);
-    expect(memoryStep({ rss, startedAt: started, relievedAt, grown: undefined }, limits, minutes(now))).toBe(expected);
+    expect(memoryStep({ rss, startedAt: started, relievedAt, growthSinceGc: undefined }, limits, minutes(now))).toBe(
+      expected,
+    );
   });
 
   test.each([
@@ -31,7 +33,9 @@ describe("the reaction to memory use", () => {
     ["is nothing in a process that has work to do", 90, undefined, "fine"],
     ["is to drop caches beyond the soft limit, even in a calm process", 101, 800_000, "relieve"],
   ] as const)("%s", (_, rss, grown, expected) => {
-    expect(memoryStep({ rss, startedAt: started, relievedAt: undefined, grown }, limits, minutes(1))).toBe(expected);
+    expect(
+      memoryStep({ rss, startedAt: started, relievedAt: undefined, growthSinceGc: grown }, limits, minutes(1)),
+    ).toBe(expected);
   });
 });
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { ApiPart } from "../../../agent/status/parts.ts";
 import { readStatus } from "../../../agent/status/schema.ts";
-import { snapshot, substance } from "../../../agent/status/snapshot.ts";
+import { significantState, snapshot } from "../../../agent/status/snapshot.ts";
 import { api, at, healthy } from "../../support/site-status.ts";
 
 const written = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
@@ -82,13 +82,13 @@ test("a problem keeps its start time while it lasts, separately for each zone, a
 });
 
 test("ages and counters are not a change, but a leader, a zone or a problem is", () => {
-  const calm = substance(snapshot(healthy(), undefined));
+  const calm = significantState(snapshot(healthy(), undefined));
   const memory = { rssBytes: 1, anonymousBytes: 1, peakBytes: 1, heapUsedBytes: 1 };
   const later = healthy({ memory }, at(3700));
-  expect(substance(snapshot(later, undefined))).toBe(calm);
+  expect(significantState(snapshot(later, undefined))).toBe(calm);
 
   const zones = [{ name: "plant7-a", state: "Normal", nodes: 8, ready: 7, rate: 0.1 }] as const;
-  expect(substance(snapshot(healthy({ zones }), undefined))).not.toBe(calm);
+  expect(significantState(snapshot(healthy({ zones }), undefined))).not.toBe(calm);
   const problems = [{ type: "StorageFull", severity: "critical", message: "no space" }] as const;
-  expect(substance(snapshot(healthy({ problems }), undefined))).not.toBe(calm);
+  expect(significantState(snapshot(healthy({ problems }), undefined))).not.toBe(calm);
 });

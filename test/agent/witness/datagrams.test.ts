@@ -4,7 +4,7 @@ import {
   decodeQuestion,
   encodeAnswer,
   encodeQuestion,
-  leastQuestion,
+  minQuestionLength,
 } from "../../../agent/witness/datagrams.ts";
 
 const nonce = Buffer.from("000102030405060708090a0b0c0d0e0f", "hex");
@@ -23,8 +23,8 @@ describe("a question", () => {
 
   test("has room for the longest answer", () => {
     const answer = encodeAnswer({ nonce, boot, kubelet: { is: "down", forMs: 1e15 }, signature });
-    expect(encodeQuestion(question)).toHaveLength(leastQuestion);
-    expect(answer.length).toBeLessThanOrEqual(leastQuestion);
+    expect(encodeQuestion(question)).toHaveLength(minQuestionLength);
+    expect(answer.length).toBeLessThanOrEqual(minQuestionLength);
   });
 
   const bytes = Buffer.from(encodeQuestion(question));
@@ -36,13 +36,13 @@ describe("a question", () => {
 
   test.each([
     ["empty", Buffer.alloc(0)],
-    ["shorter than an answer", bytes.subarray(0, leastQuestion - 1)],
+    ["shorter than an answer", bytes.subarray(0, minQuestionLength - 1)],
     ["longer than any question", Buffer.concat([bytes, Buffer.alloc(500)])],
     ["of another version", changed((copy) => copy.write("swq2"))],
     ["an answer", encodeAnswer({ nonce, boot, kubelet: { is: "ok" }, signature })],
     ["with a name that reaches beyond its end", changed((copy) => copy.writeUInt8(200, 20))],
     ["with a name that is too long", changed((copy) => copy.writeUInt8(254, 20))],
-    ["with something after its names", changed((copy) => copy.writeUInt8(1, leastQuestion - 1))],
+    ["with something after its names", changed((copy) => copy.writeUInt8(1, minQuestionLength - 1))],
   ])("%s is refused", (_, datagram) => {
     expect(decodeQuestion(datagram)).toBe(undefined);
   });
@@ -50,7 +50,7 @@ describe("a question", () => {
 
 describe("an answer", () => {
   test.each([{ is: "ok" }, { is: "unknown" }, { is: "down", forMs: 0 }, { is: "down", forMs: 901_000 }] as const)(
-    "is read as it was written: %o",
+    "round-trips: %o",
     (kubelet) => {
       expect(decodeAnswer(encodeAnswer({ nonce, boot, kubelet, signature }))).toEqual({
         nonce,

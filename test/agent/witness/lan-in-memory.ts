@@ -6,7 +6,7 @@ interface Sent {
   readonly to: string;
 }
 
-/** A LAN whose datagrams arrive at once, and that anybody can write to. */
+/** A LAN whose datagrams arrive at once, and that any host can write to. */
 export class LanInMemory {
   readonly sent: Sent[] = [];
   /** Whether datagrams arrive. */
@@ -47,7 +47,7 @@ export class LanInMemory {
     };
   }
 
-  /** Sends a datagram, whoever claims to have written it. */
+  /** Sends a datagram, regardless of its claimed sender. */
   write(datagram: Uint8Array, from: string, to: string): void {
     this.sent.push({ datagram, from, to });
     if (this.isUp) this.#ports.get(to)?.receive(datagram, (answer) => this.write(answer, to, from));

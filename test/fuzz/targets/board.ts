@@ -1,7 +1,7 @@
 import { inventoryFrom } from "../../../agent/board/inventory.ts";
 import type { BoardFiles } from "../../../agent/board/sensors/board-files.ts";
 import { readBoard } from "../../../agent/board/sensors/read-board.ts";
-import { judged } from "../../../agent/cli/commands/status/status-reader.ts";
+import { judgeFreshness } from "../../../agent/cli/commands/status/status-reader.ts";
 import { shortLine, statusText } from "../../../agent/cli/commands/status/status-view.ts";
 import { readStatus } from "../../../agent/status/schema.ts";
 import { bareStatus } from "../../support/bare-status.ts";
@@ -101,7 +101,11 @@ const status: Target = {
         ensure(found !== "", "a refusal has a reason");
         return false;
       }
-      const known = judged(found, { bootId: found.bootId, bootMs: found.writtenBootMs + 1000, isAlive: () => true });
+      const known = judgeFreshness(found, {
+        bootId: found.bootId,
+        bootMs: found.writtenBootMs + 1000,
+        isAlive: () => true,
+      });
       if (known.kind === "fresh" || known.kind === "stale") {
         statusText(known, { width: 80 });
         shortLine(known, { width: 80 });

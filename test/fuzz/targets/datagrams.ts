@@ -4,7 +4,7 @@ import {
   decodeQuestion,
   encodeAnswer,
   encodeQuestion,
-  leastQuestion,
+  minQuestionLength,
 } from "../../../agent/witness/datagrams.ts";
 import type { SeededRandom } from "../../support/seeded-random.ts";
 import { ensure, type Target } from "../target.ts";
@@ -23,7 +23,7 @@ const question: Target = {
     run: (input) => {
       const found = decodeQuestion(input);
       if (found === undefined) return false;
-      ensure(input.length >= leastQuestion, "a question is as long as the longest answer");
+      ensure(input.length >= minQuestionLength, "a question is as long as the longest answer");
       ensure(found.nonce.length === 16, "a nonce has its length");
       return true;
     },
@@ -45,7 +45,7 @@ const answer: Target = {
     run: (input) => {
       const found = decodeAnswer(input);
       if (found === undefined) return false;
-      ensure(input.length <= leastQuestion, "an answer is never longer than its question");
+      ensure(input.length <= minQuestionLength, "an answer is never longer than its question");
       ensure(found.signature.length === 64, "a signature has its length");
       return true;
     },

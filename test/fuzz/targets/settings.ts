@@ -4,7 +4,7 @@ import path from "node:path";
 import { profileFrom } from "../../../agent/board/profile/profile.ts";
 import { loadConfig } from "../../../agent/config/load.ts";
 import { judgeRemote } from "../../../agent/config/remote-judge.ts";
-import { decodeRecord, encodeRecord, inForce, returned, started } from "../../../agent/config/remote-record.ts";
+import { decodeRecord, encodeRecord, inForce, recordStart, returnTo } from "../../../agent/config/remote-record.ts";
 import { parseYaml } from "../../../agent/config/yaml.ts";
 import { verdictProblem } from "../../../agent/fleet/configuration/config-problems.ts";
 import { parseDesired } from "../../../agent/fleet/configuration/desired.ts";
@@ -112,10 +112,10 @@ const remote: Target = {
     run: (input) => {
       const record = decodeRecord(input.toString());
       if (!record) return false;
-      const next = started(record);
+      const next = recordStart(record);
       inForce(next);
       if (next.verdict) verdictProblem(next.verdict, 3);
-      returned(next, undefined);
+      returnTo(next, undefined);
       ensure(decodeRecord(encodeRecord(next)) !== undefined, "a decoded record can be encoded");
       return true;
     },

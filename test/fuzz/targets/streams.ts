@@ -2,7 +2,7 @@ import type { KubeObject } from "../../../agent/api/meta.ts";
 import { nodes, pods } from "../../../agent/api/resources.ts";
 import { ListDecoder } from "../../../agent/client/decoding/list-decoder.ts";
 import { keptInEvent } from "../../../agent/client/decoding/members.ts";
-import { type MemberFilter, reduced, reducedHead } from "../../../agent/client/decoding/reduce.ts";
+import { keepMembers, type MemberFilter, reducedHead } from "../../../agent/client/decoding/reduce.ts";
 import { brokenOffWith, refusedWith } from "../../../agent/client/status-document.ts";
 import { watchEvents } from "../../../agent/client/watch-stream.ts";
 import { kindOf } from "../../../agent/informer/kinds/kinds.ts";
@@ -96,7 +96,7 @@ const reducedText: Target = {
       const head = reducedHead(text, filter);
       const whole = jsonIn(input);
       if (whole === undefined || typeof whole !== "object") return false;
-      const parsed = reduced(text, filter);
+      const parsed = keepMembers(text, filter);
       ensure(parsed !== undefined, "valid JSON can be reduced");
       ensure(head === undefined || head === parsed?.trim(), "a whole text is its own beginning");
       // Serialising thousands of levels would overflow the stack.

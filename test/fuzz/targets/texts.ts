@@ -9,7 +9,7 @@ import { parseCron, parseWindows } from "../../../agent/config/cron.ts";
 import { decodeBudget } from "../../../agent/controllers/node-lifecycle/zones/budget-annotation.ts";
 import { memberText } from "../../../agent/fleet/configuration/member-text.ts";
 import { allowedResponseTopic, parseCommandTopic } from "../../../agent/fleet/mqtt/topics.ts";
-import { decodeHolds, encodeHolds, pruned } from "../../../agent/holds/holds.ts";
+import { decodeHolds, encodeHolds, prune } from "../../../agent/holds/holds.ts";
 import { actsWithin, decodeValve, encodeValve } from "../../../agent/holds/valve.ts";
 import { olderClaims } from "../../../agent/site/site-lease.ts";
 import { zoneFrom } from "../../../agent/upkeep/time-zone.ts";
@@ -113,7 +113,7 @@ export const texts: readonly Target[] = [
       run: (input) => {
         const holds = decodeHolds(input.toString(), now);
         if (!holds) return false;
-        const again = decodeHolds(encodeHolds(pruned(holds, now), now), now);
+        const again = decodeHolds(encodeHolds(prune(holds, now), now), now);
         ensure(
           encodeHolds(holds, now).length > 0 && (again !== undefined || input.length > 30_000),
           "a parsed value can be passed on",

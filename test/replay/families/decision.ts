@@ -1,5 +1,5 @@
-import { dotted, predicateOf, read } from "../../../agent/base/schema.ts";
-import { recordedCase, replayed } from "../../../agent/judgement/recorded-case.ts";
+import { dottedPath, predicateOf, read } from "../../../agent/base/schema.ts";
+import { recordedCase, replayCase } from "../../../agent/judgement/recorded-case.ts";
 import type { Case } from "../case.ts";
 import type { ReplayFamily } from "../family.ts";
 import type { JsonSchema } from "../form.ts";
@@ -35,7 +35,7 @@ export const decision: ReplayFamily = {
       throw new MalformedCase(["a decision has no config and no steps"]);
     const found = read(recordedCase, { id, family, given });
     if ("problem" in found)
-      throw new MalformedCase([`case.${dotted(found.problem.path)} ${predicateOf(found.problem)}`]);
-    return { ...replayed(found.value).decision };
+      throw new MalformedCase([`case.${dottedPath(found.problem.path)} ${predicateOf(found.problem)}`]);
+    return { ...replayCase(found.value).decision };
   },
 };

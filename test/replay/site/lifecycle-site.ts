@@ -119,7 +119,8 @@ export class LifecycleSite {
         return inner.observe(key, view, this.#paced(memory, monitorAt));
       },
       decide: (state, memory, now) => noted(inner.decide(state, this.#paced(memory, never), now)),
-      remember: (decision, outcomes, now) => noted(inner.remember?.(decision, outcomes, now) ?? decision),
+      decideAfterWrites: (decision, outcomes, now) =>
+        noted(inner.decideAfterWrites?.(decision, outcomes, now) ?? decision),
     };
   }
 

@@ -9,7 +9,7 @@ import type { Writer } from "../../../agent/execution/executor.ts";
 import { kindOf } from "../../../agent/informer/kinds/kinds.ts";
 import type { Lister } from "../../../agent/informer/lister.ts";
 import type { WatchHealth } from "../../../agent/informer/watch-health.ts";
-import type { Seen } from "../../../agent/loop/controller.ts";
+import type { ObjectChange } from "../../../agent/loop/controller.ts";
 import type { ApiReader, Cache, Caches } from "../../../agent/loop/site-view.ts";
 import { mergeSchemaOf } from "../../../simulator/patches/merge-keys.ts";
 import { mergedObject } from "../../../simulator/patches/merge-patch.ts";
@@ -52,7 +52,7 @@ export interface MemoryApiDeps {
 interface Table {
   readonly resource: Resource<KubeObject>;
   readonly objects: Map<string, KubeObject>;
-  readonly listeners: Set<(changes: readonly Seen<KubeObject>[]) => void>;
+  readonly listeners: Set<(changes: readonly ObjectChange<KubeObject>[]) => void>;
   /** The objects as the caches show them. */
   readonly cached: Map<string, KubeObject>;
   /** Keys of objects that the API has but the caches do not show. */
@@ -173,7 +173,7 @@ export class MemoryApi implements Writer, ApiReader, Caches {
       position: table.position,
       onChange: (listen) => {
         // Its changes concern objects of this resource.
-        const entry = listen as (changes: readonly Seen<KubeObject>[]) => void;
+        const entry = listen as (changes: readonly ObjectChange<KubeObject>[]) => void;
         table.listeners.add(entry);
         return () => void table.listeners.delete(entry);
       },

@@ -2,12 +2,12 @@ import type { KubeObject } from "../../../agent/api/meta.ts";
 import { type Resource, resourceName } from "../../../agent/api/resources.ts";
 import type { Clock } from "../../../agent/base/clock.ts";
 import {
-  closed,
   neverConnected,
-  opened,
-  proven,
-  received,
-  renewed,
+  recordClose,
+  recordNews,
+  recordOpen,
+  recordProof,
+  recordReceipt,
   type WatchHealth,
   type WatchLimits,
 } from "../../../agent/informer/watch-health.ts";
@@ -54,8 +54,8 @@ export class SiteLink {
 
   received(resource: Resource<KubeObject>): void {
     const now = this.#clock.now();
-    const health = received(this.healthOf(resource), this.#limits, now);
-    this.#healths.set(resourceName(resource), proven(renewed(health, now), now));
+    const health = recordReceipt(this.healthOf(resource), this.#limits, now);
+    this.#healths.set(resourceName(resource), recordProof(recordNews(health, now), now));
   }
 
   /** Every watch receives one. It is a proof unless the link is half-open. */
@@ -63,15 +63,15 @@ export class SiteLink {
     if (this.state === "cut" || this.state === "unwatched") return;
     const now = this.#clock.now();
     this.#change((health) => {
-      const next = received(health, this.#limits, now);
-      return this.delivers ? proven(renewed(next, now), now) : next;
+      const next = recordReceipt(health, this.#limits, now);
+      return this.delivers ? recordProof(recordNews(next, now), now) : next;
     });
   }
 
   /** Ends the watches. */
   fail(state: "cut" | "unwatched"): void {
     this.state = state;
-    this.#change((health) => closed(health, this.#limits, this.#clock.now()));
+    this.#change((health) => recordClose(health, this.#limits, this.#clock.now()));
   }
 
   /** Opens the watches again, whatever they may deliver. */
@@ -81,7 +81,7 @@ export class SiteLink {
 
   #opened(health: WatchHealth): WatchHealth {
     const now = this.#clock.now();
-    return proven(opened(health, this.#limits, now), now);
+    return recordProof(recordOpen(health, this.#limits, now), now);
   }
 
   #change(next: (health: WatchHealth) => WatchHealth): void {

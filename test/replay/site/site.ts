@@ -2,7 +2,7 @@ import type { Ambient } from "../../../agent/base/ambient.ts";
 import type { Millis } from "../../../agent/base/clock.ts";
 import { LineLogger } from "../../../agent/base/logger.ts";
 import type { Decisions } from "../../../agent/decisions/decision-book.ts";
-import { type Acts, type Events, Executor } from "../../../agent/execution/executor.ts";
+import { type Acts, type EventSink, Executor } from "../../../agent/execution/executor.ts";
 import type { Term } from "../../../agent/execution/fence.ts";
 import type { WatchLimits } from "../../../agent/informer/watch-health.ts";
 import { leaderOwnsAll } from "../../../agent/loop/assignment.ts";
@@ -24,7 +24,7 @@ export type Loop = Pick<ControlLoop<never, never>, "run" | "wakeAll">;
 export interface SiteOptions {
   /** When a watch counts as stalled or interrupted; undefined: the link never fails by itself. */
   readonly limits?: WatchLimits;
-  readonly events?: Events;
+  readonly events?: EventSink;
   readonly decisions?: Decisions;
   /** Called with every write, besides the journal. */
   readonly wrote?: MemoryApiDeps["wrote"];

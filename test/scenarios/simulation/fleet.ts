@@ -1,5 +1,5 @@
 import type { Millis } from "../../../agent/base/clock.ts";
-import { silent } from "../../../agent/base/logger.ts";
+import { noopLogger } from "../../../agent/base/logger.ts";
 import { SeededRandom } from "../../support/seeded-random.ts";
 import { BoardClock } from "./board-clock.ts";
 import { PodKeeper } from "./pod-keeper.ts";
@@ -57,7 +57,7 @@ export class Fleet {
       lan: "none",
     };
     this.#random = seeded();
-    this.api = new SimulatedApi({ clock: server, random: seeded(), log: silent });
+    this.api = new SimulatedApi({ clock: server, random: seeded(), log: noopLogger });
     this.tally = new Tally(time, setting);
     const world = { time, api: this.api, recorder: this.tally, lan: new SimLan(time) };
     this.boards = plates.map((plate) => {

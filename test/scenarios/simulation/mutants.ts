@@ -101,7 +101,11 @@ const list = {
   "an outage of writes that begins with the first refusal": {
     noticedBy: "quarantine",
     wishes: { motif: "refused heartbeats", policy: "evidence", boards: 3, lan: "none" },
-    breaks: one("agent/election/write-health.ts", "pendingSince && failures > 1 ?", "pendingSince && failures > 1e6 ?"),
+    breaks: one(
+      "agent/election/lease-renewal-health.ts",
+      "pendingSince && failures > 1 ?",
+      "pendingSince && failures > 1e6 ?",
+    ),
   },
   "a leader that harms its own board": {
     noticedBy: "own board",
@@ -218,8 +222,8 @@ const list = {
     wishes: { motif: "dark zone", boards: 3 },
     breaks: one(
       "agent/controllers/taint-eviction/controller.ts",
-      "wakes: [wake(pods, podKeys), wake(nodes, keysOnBoard)],",
-      "wakes: [wake(pods, podKeys)],",
+      "mappings: [enqueueOn(pods, podKeys), enqueueOn(nodes, keysOnBoard)],",
+      "mappings: [enqueueOn(pods, podKeys)],",
     ),
   },
   "a Lease that is not released": {
@@ -298,8 +302,8 @@ const list = {
       },
       {
         file: "agent/informer/trail.ts",
-        text: "if (compareVersions(position, witness) <= 0) return {",
-        by: "if (compareVersions(position, witness) <= 1e9) return {",
+        text: "if (compareVersions(position, proving) <= 0) return {",
+        by: "if (compareVersions(position, proving) <= 1e9) return {",
       },
     ],
   },

@@ -1,7 +1,7 @@
 import { Agent } from "../../../agent/assembly/agent.ts";
 import type { Millis } from "../../../agent/base/clock.ts";
 import { dispositionOf } from "../../../agent/base/errors.ts";
-import { silent } from "../../../agent/base/logger.ts";
+import { noopLogger } from "../../../agent/base/logger.ts";
 import type { Config } from "../../../agent/config/settings.ts";
 import * as controlLoops from "../../../agent/leading/control-loops.ts";
 import { witnessAnnotation } from "../../../agent/witness/announcement.ts";
@@ -134,7 +134,7 @@ export class SimBoard {
     const process = this.#process("kubelet");
     this.#kubelet = process;
     const { number, name, zone } = this.plate;
-    const ambient = { clock: process, random: this.#seeded(), log: silent };
+    const ambient = { clock: process, random: this.#seeded(), log: noopLogger };
     const exchange = this.kubeletEdge.send.bind(this.kubeletEdge, process);
     const client = new SiteClient(ambient, { exchange, timeout: kubeletTimeout, userAgent: "simulated-kubelet" });
     const kubelet = new Kubelet(ambient, {

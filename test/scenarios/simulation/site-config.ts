@@ -1,5 +1,5 @@
 import { type Config, settings } from "../../../agent/config/settings.ts";
-import { defaultsOf, layTree, treeOf } from "../../../agent/config/values.ts";
+import { defaultsOf, mergeTree, treeOf } from "../../../agent/config/values.ts";
 import type { Board, Setting } from "./schedule.ts";
 
 /**
@@ -21,7 +21,7 @@ export function configOf(
 ): Config {
   const values = defaultsOf(settings);
   const ms = (time: number): string => `${time}ms`;
-  const problems = layTree(
+  const problems = mergeTree(
     values,
     settings,
     {

@@ -1,4 +1,4 @@
-import { silent } from "../../../agent/base/logger.ts";
+import { noopLogger } from "../../../agent/base/logger.ts";
 import { SeededRandom } from "../../support/seeded-random.ts";
 import { BoardClock } from "./board-clock.ts";
 import { emptyHistory } from "./history.ts";
@@ -33,7 +33,7 @@ export class Site {
     const clock = new BoardClock(time, { pace: 1, wall: realWall });
     const server = new SimProcess(time, { id: nextId(), board: "server", role: "kubelet", clock });
     const seeded = (): SeededRandom => new SeededRandom(random.integer(2 ** 32));
-    this.api = new SimulatedApi({ clock: server, random: seeded(), log: silent });
+    this.api = new SimulatedApi({ clock: server, random: seeded(), log: noopLogger });
     this.recorder.attach(this.api);
     const world = { time, api: this.api, recorder: this.recorder, lan: new SimLan(time) };
     this.boards = setting.boards.map(

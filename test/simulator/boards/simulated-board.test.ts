@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { silent } from "../../../agent/base/logger.ts";
+import { noopLogger } from "../../../agent/base/logger.ts";
 import type { LinkState } from "../../../simulator/boards/relay.ts";
 import { type BoardAgent, SimulatedBoard } from "../../../simulator/boards/simulated-board.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
@@ -29,7 +29,7 @@ beforeEach(async () => {
     memory: () => undefined,
   };
   board = new SimulatedBoard(
-    { clock, random: new SeededRandom(), log: silent },
+    { clock, random: new SeededRandom(), log: noopLogger },
     {
       plate: { name: "pi-1", zone: "zone-a", number: 1 },
       agent,

@@ -1,7 +1,7 @@
 import { connect, type IClientOptions, type MqttClient } from "mqtt";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { SystemClock } from "../../../agent/base/clock.ts";
-import { silent } from "../../../agent/base/logger.ts";
+import { noopLogger } from "../../../agent/base/logger.ts";
 import { SystemRandom } from "../../../agent/base/random.ts";
 import { EmbeddedBroker } from "../../../simulator/broker/broker.ts";
 import { isMatch } from "../../../simulator/broker/broker-topics.ts";
@@ -10,7 +10,7 @@ let broker: EmbeddedBroker;
 const clients: MqttClient[] = [];
 
 beforeEach(async () => {
-  broker = new EmbeddedBroker({ clock: new SystemClock(), random: new SystemRandom(), log: silent });
+  broker = new EmbeddedBroker({ clock: new SystemClock(), random: new SystemRandom(), log: noopLogger });
   await broker.start(0);
 });
 

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import type { KubeObject } from "../../../agent/api/meta.ts";
 import { controllerRevisions, daemonSets, pods, type Resource } from "../../../agent/api/resources.ts";
 import { TaskGroup } from "../../../agent/base/concurrency/tasks.ts";
-import { silent } from "../../../agent/base/logger.ts";
+import { noopLogger } from "../../../agent/base/logger.ts";
 import { Mirror } from "../../../simulator/client/mirror.ts";
 import { SiteClient } from "../../../simulator/client/site-client.ts";
 import { Collector } from "../../../simulator/cluster/collector.ts";
@@ -56,7 +56,7 @@ afterEach(async () => {
   expect(clock.timers).toBe(0);
 });
 
-const ambient = () => ({ clock, random: new SeededRandom(), log: silent });
+const ambient = () => ({ clock, random: new SeededRandom(), log: noopLogger });
 
 function startCollector(): void {
   const resources: readonly Resource<KubeObject>[] = [daemonSets, controllerRevisions, pods];

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { silent } from "../../../agent/base/logger.ts";
+import { noopLogger } from "../../../agent/base/logger.ts";
 import { SiteClient } from "../../../simulator/client/site-client.ts";
 import { Kubelet, kubeletDefaults } from "../../../simulator/cluster/kubelet.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
@@ -15,7 +15,7 @@ let running: Promise<void>;
 
 beforeEach(() => {
   clock = new FakeClock();
-  api = new SiteInMemory({ clock, random, log: silent });
+  api = new SiteInMemory({ clock, random, log: noopLogger });
   link = new SiteLink(api.exchange);
   powerOn();
 });
@@ -29,7 +29,7 @@ afterEach(async () => {
 });
 
 function powerOn(): void {
-  const ambient = { clock, random, log: silent };
+  const ambient = { clock, random, log: noopLogger };
   const client = new SiteClient(ambient, { exchange: link.exchange, timeout: 10_000, userAgent: "test" });
   const board = { name: "pi-1", zone: "zone-a", number: 1 };
   power = new AbortController();

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { type JsonObject, textAt, valueAt } from "../../../agent/api/json.ts";
 import { nodes, pods } from "../../../agent/api/resources.ts";
 import { TaskGroup } from "../../../agent/base/concurrency/tasks.ts";
-import { silent } from "../../../agent/base/logger.ts";
+import { noopLogger } from "../../../agent/base/logger.ts";
 import { Mirror } from "../../../simulator/client/mirror.ts";
 import { SiteClient } from "../../../simulator/client/site-client.ts";
 import { Scheduler } from "../../../simulator/cluster/scheduler.ts";
@@ -13,7 +13,7 @@ class ScheduledSite extends TestSite {
   readonly #tasks = new TaskGroup();
 
   start(): void {
-    const ambient = { clock: this.clock, random: this.random, log: silent };
+    const ambient = { clock: this.clock, random: this.random, log: noopLogger };
     const exchange = (request: Parameters<typeof this.api.handle>[0]) => this.api.handle(request);
     const client = new SiteClient(ambient, { exchange, timeout: 10_000, userAgent: "test" });
     const mirrors = {

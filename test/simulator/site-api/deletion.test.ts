@@ -83,7 +83,7 @@ describe("an object", () => {
     const marked = await site.ask("DELETE", `${configMaps}/a`, options);
     expect(deletionOf(marked)).toEqual(["2026-01-01T00:00:00Z", 0]);
     expect(valueAt(marked.body, "metadata", "finalizers")).toEqual(finalizers);
-    // Whoever changes their mind gets what they ask for last.
+    // The last request decides.
     await site.ask("DELETE", `${configMaps}/a`, { propagationPolicy: "Background" });
     expect((await site.get(`${configMaps}/a`)).status).toBe(404);
   });

@@ -28,7 +28,7 @@ test("deleted rows are removed from the file, the other rows are kept, and it re
   const done = compactFile(at("state.db"));
   expect(done).toMatchObject({ kind: "compacted", before: expect.any(Number) });
   if (done.kind === "compacted") expect(done.after).toBeLessThan(done.before / 2);
-  // Another file would belong to whoever did this, and the agent could not write it.
+  // Another file would belong to the user who did this, and the agent could not write it.
   expect(statSync(at("state.db")).ino).toBe(ino);
   expect(readdirSync(folder).sort()).toEqual(["cache.db", "state.db"]);
   const again = open();

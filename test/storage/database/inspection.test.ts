@@ -29,7 +29,7 @@ test("committed rows are counted, including those in the WAL, and the inspection
   const mine = open();
   new Memo(mine.state.database).set("leader", "seen", "17");
   const before = readdirSync(folder).sort();
-  // As after a power cut: nobody has it open, and the log is not folded in.
+  // As after a power cut: no process has it open, and the log is not folded in.
   const found = inspect(at("state.db"), false);
   expect(rowsOf("memo", found)).toBe(2);
   expect(found).toMatchObject({ kind: "sound", walBytes: expect.any(Number) });

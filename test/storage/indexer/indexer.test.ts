@@ -228,7 +228,7 @@ describe.each([
     expect(shown([indexer.get("a"), indexer.get("c")].filter((one) => one !== undefined))).toEqual(["a@1", "c@1"]);
   });
 
-  test("in the queue, nothing of it is applied", () => {
+  test("in the queue, the whole pop is rolled back", () => {
     const { database, fifo } = store();
     fifo.append([delta("Added", "b@1")], "1");
     database.prepare("UPDATE journal SET text = ? WHERE key = 'b'").run(text);

@@ -14,7 +14,7 @@ import { openPolicy } from "../../../agent/commands/desk/policy.ts";
 import { noTrust } from "../../../agent/commands/desk/trust.ts";
 import { judgeRemote } from "../../../agent/config/remote-judge.ts";
 import { type Config, settings } from "../../../agent/config/settings.ts";
-import { defaultsOf, layTree, treeOf } from "../../../agent/config/values.ts";
+import { defaultsOf, mergeTree, treeOf } from "../../../agent/config/values.ts";
 import { BoardFleet } from "../../../agent/fleet/board-fleet.ts";
 import { mqttLinks } from "../../../agent/fleet/mqtt/mqtt-link.ts";
 import type { FleetIdentity } from "../../../agent/fleet/mqtt/topics.ts";
@@ -31,7 +31,7 @@ import type { Certificate, Mosquitto } from "./mosquitto.ts";
 /** Settings with these sections over the defaults. */
 function configWith(tree: JsonRecord): Config {
   const values = defaultsOf(settings);
-  const problems = layTree(values, settings, tree, { where: (at) => at.join(".") });
+  const problems = mergeTree(values, settings, tree, { where: (at) => at.join(".") });
   if (problems.length > 0) throw new Error(problems.join("\n"));
   return treeOf(settings, values);
 }

@@ -16,6 +16,7 @@ interface LeaseObject {
 }
 
 interface NodeObject {
+  readonly metadata: { readonly annotations?: Readonly<Record<string, string>> };
   readonly spec: { readonly taints?: readonly { readonly key: string; readonly effect: string }[] };
   readonly status: {
     readonly conditions: readonly { readonly type: string; readonly status: string; readonly reason?: string }[];
@@ -83,6 +84,10 @@ export class KubeSite {
   async taints(i: number): Promise<readonly string[]> {
     const { spec } = await this.node(i);
     return (spec.taints ?? []).map(({ key, effect }) => `${key.replace("node.kubernetes.io/", "")}:${effect}`).sort();
+  }
+
+  async annotations(i: number): Promise<Readonly<Record<string, string>>> {
+    return (await this.node(i)).metadata.annotations ?? {};
   }
 
   async ready(i: number): Promise<string | undefined> {

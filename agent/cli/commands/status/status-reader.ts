@@ -24,14 +24,14 @@ export interface ReadingBoard {
 }
 
 /** Maximum size of a status file, in bytes: a thousand times the usual one. */
-const largestFile = 4 * 2 ** 20;
+const maxFileBytes = 4 * 2 ** 20;
 
 export function findStatus(file: string, reader: ReadingBoard): StatusFinding {
   let source: string;
   try {
     const found = statSync(file);
     if (!found.isFile()) return { kind: "unreadable", why: `${file} is not a file` };
-    if (found.size > largestFile) return { kind: "unreadable", why: `${file} is too large to be a status file` };
+    if (found.size > maxFileBytes) return { kind: "unreadable", why: `${file} is too large to be a status file` };
     source = readFileSync(file, "utf8");
   } catch (error) {
     if (codeOf(error) === "ENOENT") return { kind: "absent", why: `there is no ${file}` };
@@ -40,14 +40,14 @@ export function findStatus(file: string, reader: ReadingBoard): StatusFinding {
   }
   const status = readStatus(source);
   if (typeof status === "string") return { kind: "unreadable", why: `${file} is not a valid status file: ${status}` };
-  return judged(status, reader);
+  return judgeFreshness(status, reader);
 }
 
 /**
  * Decides whether the status is fresh or stale. Uses the boot id, the boot clock and the process id, not the wall
  * clock, which may have jumped by years since the file was written.
  */
-export function judged(status: Status, reader: ReadingBoard): StatusFinding {
+export function judgeFreshness(status: Status, reader: ReadingBoard): StatusFinding {
   if (status.bootId !== reader.bootId)
     return { kind: "stale", status, age: undefined, why: "the agent has not started since" };
   const age = reader.bootMs === undefined ? undefined : Math.max(0, reader.bootMs - status.writtenBootMs);

@@ -28,11 +28,11 @@ export function statusRows(status: Status, width: number): readonly string[] {
     ...rows("Board", board?.model || board?.storage || board?.tempC !== undefined ? [boardRow(board)] : []),
     ...rows("Clock", clock ? [clockRow(clock)] : []),
     ...rows("Config", config?.desiredVersion === undefined ? [] : [configRow(config)]),
-    ...rows("Commands", commands.slice(0, mostCommands).map(commandRow)),
+    ...rows("Commands", commands.slice(0, maxCommands).map(commandRow)),
   ];
 }
 
-const mostCommands = 3;
+const maxCommands = 3;
 
 /** The width of a column of names in characters: the longest name, at least 16. */
 const wide = (names: readonly string[]): number => Math.max(16, ...names.map(({ length }) => length));
@@ -87,7 +87,7 @@ function outageRows({ link, eviction }: Status): readonly string[] {
     ...(boardsHeld > 0 ? [counted(boardsHeld, "board")] : []),
     ...(podsHeld > 0 ? [counted(podsHeld, "pod")] : []),
   ];
-  const effect = held.length === 0 ? "nothing needed to be held" : `${held.join(" and ")} held, nothing evicted`;
+  const effect = held.length === 0 ? "no eviction was due" : `${held.join(" and ")} held, nothing evicted`;
   return [
     `${clockTime(from)} to ${clockTime(to)} (${ago(from, to)}): ${outageCauses[why] ?? why}; ${effect}${
       eviction?.held === undefined ? "" : "; the hold lasts until the boards report again"
@@ -197,7 +197,7 @@ function evictionRow(
   ]);
 }
 
-/** The acts that are held, by reason. Those reasons that last for the whole site have a text of their own. */
+/** Counts of withheld acts by reason. The entries beside it also explain the reasons that apply to the whole site. */
 function heldText(heldActs: NonNullable<NonNullable<Status["eviction"]>["heldActs"]>): string | undefined {
   const held = heldActs.filter(({ now }) => now > 0);
   if (held.length === 0) return undefined;

@@ -1,4 +1,4 @@
-import { oneLine, type Text, type Tone, toned } from "../../../base/text/terminal-text.ts";
+import { oneLine, type TerminalText, type Tone, withTone } from "../../../base/text/terminal-text.ts";
 import { wrap } from "../../../base/text/wrap.ts";
 import { formatDuration } from "../../../base/time/duration.ts";
 import type { Status, StatusCondition, StatusLevel } from "../../../status/schema.ts";
@@ -14,15 +14,15 @@ export interface StatusLayout {
 type Known = Extract<StatusFinding, { readonly status: Status }>;
 
 /** The full status as text: problems first, each with its next step. */
-export function statusText(found: Known, layout: StatusLayout, standstill?: Standstill): Text {
+export function statusText(found: Known, layout: StatusLayout, standstill?: Standstill): TerminalText {
   const [first = "", ...more] = headLines(found, layout, standstill);
   const head = headWord(found);
   const lines = [...more, "", ...statusRows(found.status, layout.width)].map((line) => cut(line, layout.width));
-  return [toned(...head), cut(first, layout.width - head[1].length), "\n", lines.map((line) => `${line}\n`)];
+  return [withTone(...head), cut(first, layout.width - head[1].length), "\n", lines.map((line) => `${line}\n`)];
 }
 
 /** The status in one line. */
-export function shortLine(found: Known, { width }: StatusLayout): Text {
+export function shortLine(found: Known, { width }: StatusLayout): TerminalText {
   const { status } = found;
   const { leader, zones = [], health } = status;
   const problems = health.conditions.filter(({ severity }) => severity !== "info").map(({ type }) => type);
@@ -37,7 +37,7 @@ export function shortLine(found: Known, { width }: StatusLayout): Text {
     problems.length > 0 ? [...new Set(problems)].join(", ") : undefined,
   ];
   const head = headWord(found);
-  return [toned(...head), cut(parts.filter((part) => part !== undefined).join(" · "), width - head[1].length), "\n"];
+  return [withTone(...head), cut(parts.filter((part) => part !== undefined).join(" · "), width - head[1].length), "\n"];
 }
 
 function leadership({ role, term, holder }: NonNullable<Status["leader"]>, link: string | undefined): string {

@@ -122,7 +122,8 @@ async function waited(io: Io, args: Args, find: () => StatusFinding, timeout: Mi
     if (found.kind === "fresh" && found.status.health.ready) return await printed(io, args, found);
     if (elapsed(began, io.clock.now()) >= timeout || io.signal.aborted) {
       const code = await printed(io, args, found);
-      io.stderr.line("siteward: the agent was not ready in time");
+      const end = io.signal.aborted ? "interrupted before the agent was ready" : "the agent was not ready in time";
+      io.stderr.line(`siteward: ${end}`);
       return code === exit.ok ? exit.failed : code;
     }
     await sleep(io.clock, pollEvery, io.signal);

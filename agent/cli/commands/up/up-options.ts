@@ -11,7 +11,7 @@ import { asRecord, type JsonRecord, memberOf } from "../../../base/json.ts";
 import { parseDuration } from "../../../base/time/duration.ts";
 import { readText } from "../../../config/read-text.ts";
 import { type Config, settings } from "../../../config/settings.ts";
-import { defaultsOf, layTree } from "../../../config/values.ts";
+import { defaultsOf, mergeTree } from "../../../config/values.ts";
 import { wholeConfig } from "../../../config/whole.ts";
 import { parseYaml, type YamlDocument } from "../../../config/yaml.ts";
 
@@ -110,7 +110,7 @@ function agentsOf(file: string, document: YamlDocument): Config {
     return line === undefined ? file : `${file}:${line}`;
   };
   const values = defaultsOf(settings);
-  return wholeConfig(values, layTree(values, settings, sectionsIn(document), { where }));
+  return wholeConfig(values, mergeTree(values, settings, sectionsIn(document), { where }));
 }
 
 /** The scenario's `config`; empty if it is not an object, which the scenario reader reports. */

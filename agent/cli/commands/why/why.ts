@@ -19,7 +19,7 @@ import { endOf, type KnownLeader, knownLeaderOf, leads, pointerOf } from "./know
 import { Times } from "./times.ts";
 
 /** Maximum number of records in one answer, which is also the agent's limit. */
-const most = 50;
+const maxRecords = 50;
 
 /** Everything that an answer is made of. */
 interface Answer {
@@ -40,11 +40,11 @@ export const run: Run = async (io, args) => {
     io.stderr.line("siteward: why: name node/NAME, pod/NAMESPACE/NAME or last");
     return exit.usage;
   }
-  const all = await recordsOf(io, args, isLast ? { most } : { about: word, most });
+  const all = await recordsOf(io, args, isLast ? { most: maxRecords } : { about: word, most: maxRecords });
   if (typeof all === "number") return all;
   const newest = isLast ? newestAct(all, args) : undefined;
   const about = newest ? subjectText(newest.on) : isLast ? undefined : word;
-  const known = isLast && about !== undefined ? await recordsOf(io, args, { about, most }) : all;
+  const known = isLast && about !== undefined ? await recordsOf(io, args, { about, most: maxRecords }) : all;
   if (typeof known === "number") return known;
   const answer = answerFrom(io, args, { ...known, held: all.held });
   const isShown = known.records.length > 0 || (isLast && (all.held?.length ?? 0) > 0);
@@ -87,7 +87,7 @@ function none(io: Io, about: string | undefined, answer: Answer): number {
   } else if (leads(leading)) {
     const since = leader?.since === undefined ? "" : ` (${times.status(leader.since)})`;
     const what =
-      about === undefined ? "nothing was done or held back" : `nothing was done to ${about} or held back for it`;
+      about === undefined ? "no harmful act was done or withheld" : `no harmful act on ${about} was done or withheld`;
     stderr.line(`siteward: ${what} since this board, ${known.board}, began to lead${since}`);
     if (now) stderr.line(`  now: ${about}: ${now.text}`);
   } else {
@@ -167,7 +167,7 @@ async function withBoard(io: Io, args: Args, answer: Answer): Promise<Answer | n
   const { known, times } = answer;
   const newest = known.records.at(-1);
   if (newest === undefined || newest.on.kind !== "Pod") return answer;
-  const found = await recordsOf(io, args, { about: `node/${newest.board}`, most });
+  const found = await recordsOf(io, args, { about: `node/${newest.board}`, most: maxRecords });
   if (typeof found === "number") return found;
   const { when } = times;
   const before = found.records.filter(({ on, first }) => on.kind === "Node" && !(when(first) > when(newest.last)));

@@ -1,5 +1,5 @@
 import { list, optional, record, text, whole, word, yesNo } from "../../../base/schema.ts";
-import { largestVersion } from "../../../config/remote-record.ts";
+import { maxVersion } from "../../../config/remote-record.ts";
 import { done, refused } from "../controls.ts";
 import { idPattern } from "../envelope.ts";
 import { absent, command, type Definition } from "./definition.ts";
@@ -124,7 +124,7 @@ export const boardCommands: readonly Definition[] = [
     class: "idempotent",
     isSigned: true,
     group: "config",
-    args: record({ version: whole({ min: 1, max: largestVersion }), canary: optional(whole({ min: 10, max: 3600 })) }),
+    args: record({ version: whole({ min: 1, max: maxVersion }), canary: optional(whole({ min: 10, max: 3600 })) }),
     timeout: ({ canary = 120 }) => (canary + 60) * second,
     perform({ board }, { version, canary }, { dryRun }) {
       const length = canary === undefined ? undefined : canary * second;
@@ -139,7 +139,7 @@ export const boardCommands: readonly Definition[] = [
     class: "once",
     isSigned: true,
     group: "config",
-    args: record({ toVersion: optional(whole({ min: 0, max: largestVersion })) }),
+    args: record({ toVersion: optional(whole({ min: 0, max: maxVersion })) }),
     perform: ({ board }, { toVersion }, { dryRun }) =>
       board.rollbackConfig?.(toVersion, dryRun) ?? absent("connection to a fleet that sends settings"),
   }),

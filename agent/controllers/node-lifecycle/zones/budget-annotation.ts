@@ -1,5 +1,5 @@
 import { elapsed, type Instant, shifted } from "../../../base/clock.ts";
-import { asRecord, type Foreign, recordIn } from "../../../base/json.ts";
+import { asRecord, recordIn, type UnknownFields } from "../../../base/json.ts";
 import { evictionsWithin, type SiteMemory } from "../memory.ts";
 import type { Budget, RunningTaint, ZoneBudget } from "./budget.ts";
 import { levelAt } from "./eviction-queue.ts";
@@ -11,18 +11,18 @@ export const budgetAnnotation = "siteward.dev/budget";
 /**
  * Limits of the annotation, in boards and bytes: all annotations of an object share 256 KiB, and a Lease above that
  * could not be renewed. If a board is left out, its toleration times restart; if a zone is left out, it starts like a
- * new one. A text longer than `longestText` is ignored.
+ * new one. A text longer than `maxTextLength` is ignored.
  */
-const mostBoards = 500;
-const mostOfEach = 48 * 1024;
-const longestText = 96 * 1024;
+const maxBoards = 500;
+const maxOfEach = 48 * 1024;
+const maxTextLength = 96 * 1024;
 
 /** Encodes the zones, and how long each taint has been running, in whole seconds, rounded down. */
 export function encodeBudget({ zones, boards, foreign }: SiteMemory, now: Instant): string {
   const running = [...boards]
     .flatMap(([name, { taint }]) => (taint === undefined ? [] : [{ name, ...taint }]))
     .sort((a, b) => a.since.mono - b.since.mono)
-    .slice(0, mostBoards);
+    .slice(0, maxBoards);
   return JSON.stringify({
     ...foreign,
     v: 1,
@@ -46,9 +46,9 @@ export function encodeBudget({ zones, boards, foreign }: SiteMemory, now: Instan
   });
 }
 
-/** The first entries, up to `mostOfEach`. */
-function fitting(entries: readonly (readonly [name: string, value: object])[]): Foreign {
-  let rest = mostOfEach;
+/** The first entries, up to `maxOfEach`. */
+function fitting(entries: readonly (readonly [name: string, value: object])[]): UnknownFields {
+  let rest = maxOfEach;
   return Object.fromEntries(
     entries.filter((entry) => {
       rest -= Buffer.byteLength(JSON.stringify(entry));
@@ -59,7 +59,7 @@ function fitting(entries: readonly (readonly [name: string, value: object])[]): 
 
 /** Returns `undefined` for a missing text or an unknown version. Skips invalid entries. */
 export function decodeBudget(text: string | undefined, now: Instant): Budget | undefined {
-  const { v: version, zones, boards, ...foreign } = recordIn(text ?? "", longestText) ?? {};
+  const { v: version, zones, boards, ...foreign } = recordIn(text ?? "", maxTextLength) ?? {};
   if (version !== 1) return undefined;
   return {
     zones: new Map(
@@ -79,12 +79,12 @@ export function decodeBudget(text: string | undefined, now: Instant): Budget | u
   };
 }
 
-function zoneBudget({ state, level, evictions, ...foreign }: Foreign): ZoneBudget | undefined {
+function zoneBudget({ state, level, evictions, ...foreign }: UnknownFields): ZoneBudget | undefined {
   if (!isState(state) || !isAmount(level)) return undefined;
   return { state, level: Math.min(1, level), evictions: isAmount(evictions) ? Math.floor(evictions) : 0, foreign };
 }
 
-function runningTaint({ s, added, ...foreign }: Foreign, now: Instant): RunningTaint | undefined {
+function runningTaint({ s, added, ...foreign }: UnknownFields, now: Instant): RunningTaint | undefined {
   if (!isAmount(s)) return undefined;
   return { added: typeof added === "string" ? added : undefined, since: shifted(now, -s * 1000), foreign };
 }

@@ -1,5 +1,5 @@
 import type { Instant } from "../../../base/clock.ts";
-import type { Foreign } from "../../../base/json.ts";
+import type { UnknownFields } from "../../../base/json.ts";
 import type { ZoneState } from "./zones.ts";
 
 /**
@@ -13,7 +13,7 @@ export interface Budget {
   readonly taints: ReadonlyMap<string, RunningTaint>;
   readonly readAt: Instant;
   /** Unknown fields, written by a newer program; passed on unchanged. */
-  readonly foreign: Foreign;
+  readonly foreign: UnknownFields;
 }
 
 export interface ZoneBudget {
@@ -22,7 +22,7 @@ export interface ZoneBudget {
   readonly level: number;
   /** Boards tainted within the last hour. */
   readonly evictions: number;
-  readonly foreign: Foreign;
+  readonly foreign: UnknownFields;
 }
 
 /** One of our NoExecute taints. */
@@ -31,5 +31,5 @@ export interface RunningTaint {
   readonly added: string | undefined;
   /** When the taint was added, on our clock. */
   readonly since: Instant;
-  readonly foreign: Foreign;
+  readonly foreign: UnknownFields;
 }

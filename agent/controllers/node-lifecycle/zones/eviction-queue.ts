@@ -1,5 +1,5 @@
 import type { Instant } from "../../../base/clock.ts";
-import { filled, nextToken, type Rate, type TokenBucket, take } from "../../../base/token-bucket.ts";
+import { nextToken, type Rate, refill, type TokenBucket, take } from "../../../base/token-bucket.ts";
 
 /** A board waiting for its NoExecute taint. */
 export interface QueuedBoard {
@@ -14,7 +14,7 @@ export interface QueuedBoard {
  * function returns the new queue, or the same one if nothing changed.
  */
 export interface EvictionQueue {
-  /** The waiting boards, in order of arrival. */
+  /** The waiting boards, in the order in which they are served. */
   readonly waiting: ReadonlyMap<string, QueuedBoard>;
   /** Boards added so far. Until a board is removed it cannot be added again, not even after its turn. */
   readonly seen: ReadonlySet<string>;
@@ -34,7 +34,7 @@ export const newQueue = (rate: number, bucket: TokenBucket): EvictionQueue => ({
 const rateOf = ({ rate }: EvictionQueue): Rate => ({ perSecond: rate, burst: 1 });
 
 /** The level of the bucket, between 0 and 1. */
-export const levelAt = (queue: EvictionQueue, now: Instant): number => filled(queue.bucket, rateOf(queue), now).level;
+export const levelAt = (queue: EvictionQueue, now: Instant): number => refill(queue.bucket, rateOf(queue), now).level;
 
 /** Adds boards at the end. Takes a list, because every change copies the queue. */
 export function addAll(queue: EvictionQueue, names: readonly string[], now: Instant): EvictionQueue {
@@ -57,7 +57,7 @@ export function removeAll(queue: EvictionQueue, names: readonly string[]): Evict
   return { ...queue, waiting, seen };
 }
 
-/** Moves the waiting ones among these boards ahead of all others. */
+/** Moves those of `names` that are queued to the front of the queue. */
 export function putFirst(queue: EvictionQueue, names: readonly string[]): EvictionQueue {
   const due = firstEligible(queue, () => true)?.due;
   const entries = names.flatMap((name) => queue.waiting.get(name) ?? []);

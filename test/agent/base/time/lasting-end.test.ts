@@ -3,9 +3,9 @@ import {
   checkpoint,
   lastingEnd,
   lastingEndText,
-  left,
   type Moment,
   readLastingEnd,
+  remainingTime,
 } from "../../../../agent/base/time/lasting-end.ts";
 
 const hour = 3_600_000;
@@ -19,14 +19,14 @@ const at = (bootId: string, mono: number, now: number, isSynced = true): Moment 
 
 test("within a boot an hour lasts an hour, even if the wall clock jumps by decades", () => {
   const end = lastingEnd(hour, at("a", 1000, wall));
-  expect(left(end, at("a", 1000 + hour - 1, 0, false))).toBe(1);
-  expect(left(end, at("a", 1000 + hour, wall - 50 * 365 * 24 * hour))).toBe(0);
+  expect(remainingTime(end, at("a", 1000 + hour - 1, 0, false))).toBe(1);
+  expect(remainingTime(end, at("a", 1000 + hour, wall - 50 * 365 * 24 * hour))).toBe(0);
 });
 
 test("after a reboot the wall clock decides, if it was trusted at both moments", () => {
   const end = lastingEnd(hour, at("a", 1000, wall));
-  expect(left(end, at("b", 5000, wall + hour / 2))).toBe(hour / 2);
-  expect(left(end, at("b", 5000, wall + hour))).toBe(0);
+  expect(remainingTime(end, at("b", 5000, wall + hour / 2))).toBe(hour / 2);
+  expect(remainingTime(end, at("b", 5000, wall + hour))).toBe(0);
 });
 
 test.each([
@@ -36,19 +36,19 @@ test.each([
   "after a reboot while %s, the time left runs from the boot, so it is longer than requested, never shorter",
   (_, then, now) => {
     const end = lastingEnd(hour, at("a", 1000, wall, then));
-    expect(left(end, at("b", 10 * 60_000, wall + 24 * hour, now))).toBe(hour - 10 * 60_000);
-    expect(left(end, at("b", hour, 0, now))).toBe(0);
+    expect(remainingTime(end, at("b", 10 * 60_000, wall + 24 * hour, now))).toBe(hour - 10 * 60_000);
+    expect(remainingTime(end, at("b", hour, 0, now))).toBe(0);
   },
 );
 
 test("storing the end again from time to time limits the delay that a reboot adds", () => {
   const end = checkpoint(lastingEnd(hour, at("a", 0, wall, false)), at("a", hour - 60_000, wall, false));
-  expect(left(end, at("b", 30_000, 0, false))).toBe(30_000);
+  expect(remainingTime(end, at("b", 30_000, 0, false))).toBe(30_000);
 });
 
 test("a clock that went back while the board was off does not prolong anything beyond the requested duration", () => {
   const end = lastingEnd(hour, at("a", 1000, wall));
-  expect(left(end, at("b", 0, wall - 24 * hour))).toBe(hour);
+  expect(remainingTime(end, at("b", 0, wall - 24 * hour))).toBe(hour);
 });
 
 test("a stored end is read back unchanged, and other text is refused", () => {

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { dump } from "js-yaml";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { silent } from "../../../../agent/base/logger.ts";
+import { noopLogger } from "../../../../agent/base/logger.ts";
 import { resolvedCredentials } from "../../../../agent/client/credentials/credential-resolution.ts";
 import type { Access } from "../../../../agent/client/credentials/credentials.ts";
 import { HttpTransport } from "../../../../agent/client/transport/http-transport.ts";
@@ -58,7 +58,7 @@ const config = (server: string, user: object): void =>
 /** An agent with that kubeconfig. `ask` sends a request and returns what came of it. */
 function agent() {
   const clock = new FakeClock();
-  const ambient = { clock, random: new SeededRandom(), log: silent };
+  const ambient = { clock, random: new SeededRandom(), log: noopLogger };
   const credentials = resolvedCredentials(ambient, {
     api: { kubeconfig: join(folder, "config"), context: undefined },
     asker: "agent",

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { KubeConfig } from "@kubernetes/client-node";
 import { dump } from "js-yaml";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { silent } from "../../../../agent/base/logger.ts";
+import { noopLogger } from "../../../../agent/base/logger.ts";
 import { KubeconfigCredentials } from "../../../../agent/client/credentials/kubeconfig-credentials.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { SeededRandom } from "../../../support/seeded-random.ts";
@@ -42,7 +42,7 @@ const document = (cluster: Fields, user: Fields, more: Fields = {}): Fields => (
 
 function credentials(content: Fields | string, context?: string, clock = new FakeClock()) {
   const file = write("config", typeof content === "string" ? content : dump(content));
-  const ambient = { clock, random: new SeededRandom(), log: silent };
+  const ambient = { clock, random: new SeededRandom(), log: noopLogger };
   const environment = { PATH: process.env.PATH, INHERITED: "yes" };
   return { file, credentials: new KubeconfigCredentials(ambient, { file, context, environment }) };
 }
@@ -241,7 +241,7 @@ describe.skipIf(!hasOpenssl())("a kubeconfig gives the access that Kubernetes' o
 
 describe("each mistake in a kubeconfig that a person has to correct has its own message", () => {
   test("content that is not a kubeconfig", async () => {
-    const ambient = { clock: new FakeClock(), random: new SeededRandom(), log: silent };
+    const ambient = { clock: new FakeClock(), random: new SeededRandom(), log: noopLogger };
     const reading = (file: string) =>
       new KubeconfigCredentials(ambient, { file, context: undefined, environment: {} }).access();
     await expect(reading(join(folder, "missing"))).rejects.toThrow(`kubeconfig ${folder}/missing does not exist`);
@@ -256,7 +256,7 @@ describe("each mistake in a kubeconfig that a person has to correct has its own 
   test.skipIf(isRoot)("a file without read permission", async () => {
     const file = write("secret", "x");
     chmodSync(file, 0);
-    const ambient = { clock: new FakeClock(), random: new SeededRandom(), log: silent };
+    const ambient = { clock: new FakeClock(), random: new SeededRandom(), log: noopLogger };
     const given = new KubeconfigCredentials(ambient, { file, context: undefined, environment: {} });
     await expect(given.access()).rejects.toThrow("cannot be read by this user");
   });

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { KubeConfig } from "@kubernetes/client-node";
 import { afterAll, describe, expect, test } from "vitest";
-import { silent } from "../../../../agent/base/logger.ts";
+import { noopLogger } from "../../../../agent/base/logger.ts";
 import {
   ServiceAccountCredentials,
   serviceAccountFolder,
@@ -18,7 +18,7 @@ const folder = join(root, serviceAccountFolder);
 mkdirSync(folder, { recursive: true });
 
 const credentials = (environment: Record<string, string>, clock = new FakeClock()) =>
-  new ServiceAccountCredentials({ clock, random: new SeededRandom(), log: silent }, { folder, environment });
+  new ServiceAccountCredentials({ clock, random: new SeededRandom(), log: noopLogger }, { folder, environment });
 
 const inPod = { KUBERNETES_SERVICE_HOST: "10.0.0.1", KUBERNETES_SERVICE_PORT: "443" };
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { crowdIn } from "../../../../agent/client/decoding/crowded.ts";
+import { exceededLimit } from "../../../../agent/client/decoding/crowded.ts";
 
 const pod = (spec: object, annotations: object = {}): string =>
   JSON.stringify({ kind: "Pod", metadata: { name: "web", annotations }, spec });
@@ -14,7 +14,7 @@ test.each([
   ["empty strings in a list", pod(terms(many(60_002, ""))), "more than 60000 strings in lists"],
   ["numbers in a list", pod({ securityContext: { supplementalGroups: many(700_000, 1) } }), "more than 400000 values"],
 ])("an object with too many %s is not parsed, and the message names them", (_, text, crowd) => {
-  expect(crowdIn(text)).toBe(crowd);
+  expect(exceededLimit(text)).toBe(crowd);
 });
 
 test.each([
@@ -22,5 +22,5 @@ test.each([
   ["annotations full of commas", pod({}, { notes: ",".repeat(262_144) })],
   ["annotations that hold JSON", pod({}, { notes: JSON.stringify(many(60_002, "")).slice(0, 262_144) })],
 ])("an object with %s is parsed", (_, text) => {
-  expect(crowdIn(text)).toBeUndefined();
+  expect(exceededLimit(text)).toBeUndefined();
 });

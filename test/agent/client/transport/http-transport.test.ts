@@ -757,7 +757,7 @@ describe.skipIf(!openssl)("a server that responds to PINGs but not to requests",
 
   const realTime = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-  test("is left after two requests without a response; its watches continue", async () => {
+  test("is abandoned after two requests without a response; its watches continue", async () => {
     const { send, answers, hangs, watches, server } = await balanced();
     const watch = await send(get("/pods?watch=true"));
     hangs.on = (connection) => connection === 1;
@@ -776,7 +776,7 @@ describe.skipIf(!openssl)("a server that responds to PINGs but not to requests",
     expect(together.map(({ headers }) => headers["x-connection"])).toEqual(["2", "2", "2"]);
   });
 
-  test("makes its open requests fail once it is left", async () => {
+  test("makes its open requests fail once it is abandoned", async () => {
     const { send, answers, hangs, asks } = await balanced();
     const watch = await send(get("/pods?watch=true"));
     let ended = false;
@@ -793,7 +793,7 @@ describe.skipIf(!openssl)("a server that responds to PINGs but not to requests",
     expect([await answers(), ended]).toEqual(["2", false]);
   });
 
-  test("is left although it opens watches from its cache", async () => {
+  test("is abandoned even if it still opens watches from its cache", async () => {
     const { answers, hangs } = await balanced();
     hangs.on = (connection) => connection === 1;
     expect(await answers()).toBeUndefined();
@@ -801,7 +801,7 @@ describe.skipIf(!openssl)("a server that responds to PINGs but not to requests",
     expect([await answers(), await answers()]).toEqual([undefined, "2"]);
   });
 
-  test("is left if it no longer permits any streams", async () => {
+  test("is abandoned if it no longer permits any streams", async () => {
     const { send, clock, hangs, server, answers } = await balanced();
     expect(await answers()).toBe("1");
     for (const session of server.sessions) session.settings({ maxConcurrentStreams: 0 });
@@ -816,7 +816,7 @@ describe.skipIf(!openssl)("a server that responds to PINGs but not to requests",
     expect(await answers()).toBe("2");
   });
 
-  test("is left for another open connection, if there is one", async () => {
+  test("is abandoned for another open connection, if there is one", async () => {
     const { send, answers, hangs, server } = await balanced({ maxConcurrentStreams: 8 });
     for (let i = 0; i < 7; i++) await send(get(`/pods?watch=true&board=${i}`));
     expect(await answers()).toBe("2");

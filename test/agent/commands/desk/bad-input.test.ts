@@ -461,7 +461,7 @@ test.each(rows)("row $row: $why", async ({ board: prepare, request, answer }) =>
   expect(counted).toEqual([{ code: label.code, error: label.error, count: 1 }]);
 });
 
-test("row 10: an issuer may send ten commands in a burst and then one a second, and is notified once a second", async () => {
+test("order of checks, row 10: an issuer may send ten commands in a burst and then one a second, and is notified once a second", async () => {
   const board = new CommandBoard();
   const desk = board.start();
   const ask = async () => await lastOf(await desk.take(order({ name: "ping" })));
@@ -473,7 +473,7 @@ test("row 10: an issuer may send ten commands in a burst and then one a second, 
   expect(await ask()).toMatchObject({ code: 200 });
 });
 
-test("row 10: five changes pass in a burst, and then one every ten seconds", async () => {
+test("order of checks, row 10: five changes pass in a burst, and then one every ten seconds", async () => {
   const board = new CommandBoard();
   const desk = board.start();
   for (let n = 0; n < 5; n++) expect(await lastOf(await desk.take(freeze()))).toMatchObject({ state: "succeeded" });
@@ -484,7 +484,7 @@ test("row 10: five changes pass in a burst, and then one every ten seconds", asy
   expect(await lastOf(await desk.take(freeze()))).toMatchObject({ code: 200 });
 });
 
-test("row 10: the board answers sixty a minute, regardless of the names that issuers use", async () => {
+test("order of checks, row 10: the board answers sixty a minute, regardless of the names that issuers use", async () => {
   const board = new CommandBoard();
   const desk = board.start();
   const ask = async (n: number) => await lastOf(await desk.take(order({ name: "ping", more: { by: `bot-${n}` } })));
@@ -511,7 +511,7 @@ test("each kind of refusal is logged once a minute", async () => {
   expect(board.log.said("warn")).toHaveLength(2);
 });
 
-test("row 11: the same command again gets the same answer, without a second effect", async () => {
+test("order of checks, row 11: the same command again gets the same answer, without a second effect", async () => {
   const board = new CommandBoard();
   const desk = board.start();
   const first = await lastOf(await desk.take(freeze({ id: "TWICE" })));
@@ -522,7 +522,7 @@ test("row 11: the same command again gets the same answer, without a second effe
   expect(desk.counts.view().replayed).toBe(1);
 });
 
-test("row 11: a repeated read is answered from memory", async () => {
+test("order of checks, row 11: a repeated read is answered from memory", async () => {
   const board = new CommandBoard();
   const desk = board.start();
   const first = await lastOf(await desk.take(order({ id: "P", name: "ping" })));
@@ -533,7 +533,7 @@ test("row 11: a repeated read is answered from memory", async () => {
   });
 });
 
-test("row 12: a reused id with another body is refused, and the first answer is kept", async () => {
+test("order of checks, row 12: a reused id with another body is refused, and the first answer is kept", async () => {
   const board = new CommandBoard();
   const desk = board.start();
   const first = await lastOf(await desk.take(freeze({ id: "TWICE" })));
@@ -544,7 +544,7 @@ test("row 12: a reused id with another body is refused, and the first answer is 
   expect(board.effects).toHaveLength(1);
 });
 
-test("row 11: a refused command stays refused when it is delivered again, even if the reason no longer applies", async () => {
+test("order of checks, row 11: a refused command stays refused when it is delivered again, even if the reason no longer applies", async () => {
   const board = new CommandBoard();
   const desk = board.start();
   board.standing = { isLeader: false, leader: "edge-05", term: 18 };
@@ -586,7 +586,7 @@ test("endless refusals take no more memory than their bound", async () => {
   expect(await refused(0)).not.toHaveProperty("replayed");
 });
 
-test("row 17: a key that replaces another one has its own counter, and a key under two names has a single counter", async () => {
+test("order of checks, row 17: a key that replaces another one has its own counter, and a key under two names has a single counter", async () => {
   const board = new CommandBoard();
   const desk = board.start();
   const give = async (ctr: number, by: { kid?: string; keys?: typeof pair } = {}) => {
@@ -617,7 +617,7 @@ test("rows 15 to 17: a signed command takes effect, and its counter can only ris
   );
 });
 
-test("row 15: a command recorded on one board is invalid on another one's topic", async () => {
+test("order of checks, row 15: a command recorded on one board is invalid on another one's topic", async () => {
   const board = new CommandBoard();
   board.trust = trusting();
   const desk = board.start();
@@ -631,7 +631,7 @@ test("row 15: a command recorded on one board is invalid on another one's topic"
   expect(await lastOf(await desk.take(there))).toMatchObject({ state: "succeeded" });
 });
 
-test("row 15: reads and local commands need no signature, but a local change needs a reason", async () => {
+test("order of checks, row 15: reads and local commands need no signature, but a local change needs a reason", async () => {
   const board = new CommandBoard();
   board.trust = trusting();
   const desk = board.start();
@@ -644,7 +644,7 @@ test("row 15: reads and local commands need no signature, but a local change nee
   });
 });
 
-test("row 19: without a synchronised clock a board accepts reads and signed commands with a counter, regardless of their expiry", async () => {
+test("order of checks, row 19: without a synchronised clock a board accepts reads and signed commands with a counter, regardless of their expiry", async () => {
   const board = new CommandBoard();
   board.isSynced = false;
   board.clock.setWall("1970-01-01T00:00:30Z");
@@ -659,12 +659,12 @@ test("row 19: without a synchronised clock a board accepts reads and signed comm
   expect(await lastOf(await desk.take(signed(order(quiet))))).toMatchObject({ code: 412 });
 });
 
-test("row 18: sixty seconds of difference between the clocks are allowed", async () => {
+test("order of checks, row 18: sixty seconds of difference between the clocks are allowed", async () => {
   const desk = new CommandBoard().start();
   expect(await lastOf(await desk.take(freeze({ more: { exp: "2026-11-20T11:59:00Z" } })))).toMatchObject({ code: 200 });
 });
 
-test("row 22: a second drain is refused with the id of the first, but a dry run of it is not refused", async () => {
+test("order of checks, row 22: a second drain is refused with the id of the first, but a dry run of it is not refused", async () => {
   const board = new CommandBoard();
   board.effect = (_, { signal }) =>
     new Promise((resolve) => signal?.addEventListener("abort", () => resolve({ outcome: "done", result: {} })));
@@ -681,7 +681,7 @@ test("row 22: a second drain is refused with the id of the first, but a dry run 
   });
 });
 
-test("row 23: reads still work if nothing can be stored", async () => {
+test("order of checks, row 23: reads still work if nothing can be stored", async () => {
   const board = new CommandBoard();
   const desk = board.start();
   board.atWrite = () => {
@@ -692,7 +692,7 @@ test("row 23: reads still work if nothing can be stored", async () => {
   expect(board.effects).toEqual([]);
 });
 
-test("row 24: an agent that stops accepts no more commands", async () => {
+test("order of checks, row 24: an agent that stops accepts no more commands", async () => {
   const board = new CommandBoard();
   const desk = board.start();
   await board.stop();
@@ -701,7 +701,7 @@ test("row 24: an agent that stops accepts no more commands", async () => {
   expect(await lastOf(await desk.take(freeze()))).toMatchObject(rejected(507, "journal-unavailable"));
 });
 
-test("row 25: the answer to an operation that throws has no stack trace", async () => {
+test("order of checks, row 25: the answer to an operation that throws has no stack trace", async () => {
   const board = new CommandBoard();
   board.effect = () => Promise.reject(new TypeError("Cannot read properties of undefined"));
   const desk = board.start();
@@ -712,7 +712,7 @@ test("row 25: the answer to an operation that throws has no stack trace", async 
   expect(board.log.said("error")).toEqual(["a command failed"]);
 });
 
-test("row 26: a command that takes too long fails, and reports its progress", async () => {
+test("order of checks, row 26: a command that takes too long fails, and reports its progress", async () => {
   const board = new CommandBoard();
   board.effect = (_, { progress }) => {
     progress?.({ evicted: 3 });
@@ -739,30 +739,33 @@ const changes = [
   ["board.uncordon", { board: "edge-05" }],
 ] as const;
 
-test("row 26: these are all commands that change the site", () => {
+test("order of checks, row 26: these are all commands that change the site", () => {
   const all = [...commands.values()].filter((one) => one.scopes.includes("site") && one.class !== "read");
   expect(all.map(({ name }) => name).filter((name) => name !== "cmd.cancel")).toEqual(changes.map(([name]) => name));
 });
 
-test.each(changes)("row 26: once %s has failed by its time limit, it may send nothing more", async (name, args) => {
-  const board = new CommandBoard();
-  const signals: (AbortSignal | undefined)[] = [];
-  const effect = Promise.withResolvers<Effect>();
-  board.effect = (_, { signal }) => {
-    signals.push(signal);
-    return effect.promise;
-  };
-  const answer = lastOf(await board.start().take(order({ name, args }, { scope: "site" })));
-  await board.clock.advance("59s");
-  expect(signals.map((signal) => signal?.aborted)).toEqual([false]);
-  await board.clock.advance("1s");
-  expect(signals.map((signal) => signal?.aborted)).toEqual([true]);
-  expect(await answer).toMatchObject({ code: 504, message: expect.stringContaining("may still take effect") });
-  // A write that had been sent took effect.
-  effect.resolve({ outcome: "done", result: {} });
-  await board.clock.advance("1s");
-  expect(board.log.said("warn")).toEqual(["a command took effect after its time limit"]);
-});
+test.each(changes)(
+  "order of checks, row 26: once %s has failed by its time limit, it may send nothing more",
+  async (name, args) => {
+    const board = new CommandBoard();
+    const signals: (AbortSignal | undefined)[] = [];
+    const effect = Promise.withResolvers<Effect>();
+    board.effect = (_, { signal }) => {
+      signals.push(signal);
+      return effect.promise;
+    };
+    const answer = lastOf(await board.start().take(order({ name, args }, { scope: "site" })));
+    await board.clock.advance("59s");
+    expect(signals.map((signal) => signal?.aborted)).toEqual([false]);
+    await board.clock.advance("1s");
+    expect(signals.map((signal) => signal?.aborted)).toEqual([true]);
+    expect(await answer).toMatchObject({ code: 504, message: expect.stringContaining("may still take effect") });
+    // A write that had been sent took effect.
+    effect.resolve({ outcome: "done", result: {} });
+    await board.clock.advance("1s");
+    expect(board.log.said("warn")).toEqual(["a command took effect after its time limit"]);
+  },
+);
 
 test("regardless of which bytes arrive, the agent continues and answers at most once", async () => {
   const board = new CommandBoard();

@@ -219,7 +219,7 @@ test("an order on the board's own socket that a power cut interrupted is not car
   expect(await lastOf(await next.take(uncordon))).toMatchObject({ state: "failed", error: "interrupted" });
 });
 
-test("a drain that never began is not begun by the next process, because the board may be needed again", async () => {
+test("the next process does not start a drain that had not begun, because the board may be needed again", async () => {
   const board = new CommandBoard();
   board.atWrite = (step, when) => {
     if (step === "begin" && when === "before") throw new PowerCut("the power failed");

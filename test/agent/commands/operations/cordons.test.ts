@@ -259,7 +259,7 @@ describe("orders about one board", () => {
     expect(await site.cordon(false)).toMatchObject({ outcome: "done", result: { changed: true } });
   });
 
-  test("of unknown effect are remembered for 64 boards, and the oldest is forgotten for another one", async () => {
+  test("of unknown outcome are remembered for at most 64 boards, and the oldest is dropped first", async () => {
     const site = new Site();
     const errorOf = async (order: Promise<Effect>): Promise<string | undefined> => {
       const effect = await order;

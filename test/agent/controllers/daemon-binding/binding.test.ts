@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import type { DaemonSet, Node, Pod } from "../../../../agent/api/core.ts";
-import { pinned } from "../../../../agent/api/node-affinity.ts";
+import { pinTo } from "../../../../agent/api/node-affinity.ts";
 import { daemonSets, nodes, pods } from "../../../../agent/api/resources.ts";
 import { daemonBinding } from "../../../../agent/controllers/daemon-binding/controller.ts";
-import { deciding, waitingPod } from "../../../../agent/controllers/daemon-binding/decide.ts";
+import { decideInSteps, waitingPod } from "../../../../agent/controllers/daemon-binding/decide.ts";
 import { lacking, UsedCapacity } from "../../../../agent/controllers/daemon-binding/fit.ts";
 import { type HostPort, needsOf, type PodNeeds } from "../../../../agent/controllers/daemon-binding/pod-needs.ts";
 import { CaseTime } from "../../../replay/site/case-time.ts";
@@ -35,7 +35,7 @@ function daemonPod(name: string, { cpu, gpu, port, on, spec }: Wants = {}): Pod 
     metadata: { ...metadata, creationTimestamp: "2026-01-01T00:00:00Z", ownerReferences: [owner] },
     spec: {
       containers: [{ name: "main", resources: { requests }, ports }],
-      affinity: pinned(undefined, "n1"),
+      affinity: pinTo(undefined, "n1"),
       ...(on !== undefined && { nodeName: on }),
       ...spec,
     },
@@ -189,7 +189,7 @@ test("a hundred pods with a thousand host ports each are decided one per step, a
   );
   const taken = new UsedCapacity();
   let steps = 0;
-  const passes = deciding({ node: board(), taken, waiting }, new Set(), { mono: 0, wall: 0 });
+  const passes = decideInSteps({ node: board(), taken, waiting }, new Set(), { mono: 0, wall: 0 });
   for (let next = passes.next(); !next.done; next = passes.next()) steps++;
   expect(steps).toBe(100);
   expect(taken.pods).toBe(0);
@@ -276,7 +276,7 @@ describe("the leader of a site without a scheduler", () => {
     const now = { mono: 0, wall: 0 };
     const first = daemonBinding.decide(state, daemonBinding.initialMemory, now);
     const outcomes = first.actions.map((action) => ({ action, ok: true }) as const);
-    const after = daemonBinding.remember?.(first, outcomes, now);
+    const after = daemonBinding.decideAfterWrites?.(first, outcomes, now);
     expect(first.actions.filter((action) => action.do === "bind")).toHaveLength(1);
     const second = daemonBinding.decide(state, after?.memory ?? new Set(), now);
     expect(second.actions.filter((action) => action.do === "bind")).toEqual([]);

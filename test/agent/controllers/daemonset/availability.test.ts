@@ -26,13 +26,13 @@ describe("the availability of a pod that was ready before this term", () => {
   const seen = atOnce(watchReadiness([pod], undefined, at(8)));
 
   test.each([
-    [8, false],
-    [14.999, false],
-    [15, false],
-    [15.001, true],
-    [30, true],
-  ])("depends on its timestamp: after %d s it is available: %s", (seconds, available) => {
-    expect(isAvailable(pod, rule(seen), at(seconds))).toBe(available);
+    [8, "not available"],
+    [14.999, "not available"],
+    [15, "not available"],
+    [15.001, "available"],
+    [30, "available"],
+  ])("depends on its timestamp: after %d s it is %s", (seconds, expected) => {
+    expect(isAvailable(pod, rule(seen), at(seconds)) ? "available" : "not available").toBe(expected);
   });
 
   test("is measured from the first observation if the timestamp is in the future or missing", () => {

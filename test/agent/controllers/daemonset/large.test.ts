@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
 import type { Pod, Taint } from "../../../../agent/api/core.ts";
 import type { KubeObject, NewObject } from "../../../../agent/api/meta.ts";
-import { pinned } from "../../../../agent/api/node-affinity.ts";
+import { pinTo } from "../../../../agent/api/node-affinity.ts";
 import { controllerRevisions, type Resource, resourceName } from "../../../../agent/api/resources.ts";
 import { atOnce, type Steps } from "../../../../agent/base/steps.ts";
 import { type Claimed, readClaimed } from "../../../../agent/controllers/daemonset/claimed.ts";
 import { bareDaemonPod, daemonPods } from "../../../../agent/controllers/daemonset/daemon-pod.ts";
-import { decide, deciding, remembering } from "../../../../agent/controllers/daemonset/decide.ts";
+import { decide, decideAfterWritesInSteps, decideInSteps } from "../../../../agent/controllers/daemonset/decide.ts";
 import { eligibilityOf } from "../../../../agent/controllers/daemonset/eligibility.ts";
 import { presentHash, revisionData } from "../../../../agent/controllers/daemonset/history.ts";
 import { firstMemory } from "../../../../agent/controllers/daemonset/memory.ts";
@@ -30,7 +30,7 @@ const revisions = Array.from({ length: 30 }, (_, i) => {
 
 const waiting: Pod = {
   ...podOf(owner, "n1"),
-  spec: { containers: [], affinity: pinned(undefined, "n1"), tolerations },
+  spec: { containers: [], affinity: pinTo(undefined, "n1"), tolerations },
 };
 const pods = Array.from({ length: 30 }, (_, i): Pod => {
   const { metadata, status } = podOf(owner, `n${i}`, { name: `p${i}`, uid: `uid-p${i}` });
@@ -91,7 +91,7 @@ test("a pod's board, template and status are kept", async () => {
   const { app: __, ...hash } = labels ?? {};
   expect(pod).toEqual({
     metadata: { ...identity, labels: hash },
-    spec: { containers: [], affinity: pinned(undefined, "n1") },
+    spec: { containers: [], affinity: pinTo(undefined, "n1") },
     status,
   });
 });
@@ -199,10 +199,10 @@ describe("8000 pods of one set", () => {
         if (step.done) return step.value;
       }
     };
-    let decision = run(deciding(state, firstMemory, at));
+    let decision = run(decideInSteps(state, firstMemory, at));
     while (decision.memory.pass !== undefined) {
       const outcomes = decision.actions.map((action): Outcome => ({ action, ok: true }));
-      decision = run(remembering(decision, outcomes, at));
+      decision = run(decideAfterWritesInSteps(decision, outcomes, at));
     }
     return { whole, longest };
   }

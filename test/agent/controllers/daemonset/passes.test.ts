@@ -3,7 +3,7 @@ import { controllerRevisions, daemonSets, nodes, pods } from "../../../../agent/
 import { PostponedError } from "../../../../agent/base/postponed.ts";
 import { atOnce } from "../../../../agent/base/steps.ts";
 import { daemonSet } from "../../../../agent/controllers/daemonset/controller.ts";
-import { decide, remember } from "../../../../agent/controllers/daemonset/decide.ts";
+import { decide, decideAfterWrites } from "../../../../agent/controllers/daemonset/decide.ts";
 import { newRevision, presentHash } from "../../../../agent/controllers/daemonset/history.ts";
 import { firstMemory, type SetMemory } from "../../../../agent/controllers/daemonset/memory.ts";
 import type { SetState } from "../../../../agent/controllers/daemonset/pass.ts";
@@ -48,7 +48,7 @@ describe("a cache that is behind", () => {
     expect(site.site.api.find(pods, "default/on-n1")?.metadata.ownerReferences).toBeUndefined();
   });
 
-  test("the waiting pod of a Node that left the site is deleted, but not that of a deleted Node", async () => {
+  test("the unbound (Pending) pod of a Node that left the site is deleted, but not that of a deleted Node", async () => {
     const site = new DaemonSite();
     const waiting = podOf(set(), "n2", { name: "waiting" });
     const { nodeName: _, ...unbound } = waiting.spec ?? { containers: [] };
@@ -116,12 +116,12 @@ describe("a pass that cannot be completed", () => {
   test("without the revision does not create pods, because their template would be unknown", () => {
     const first = decide(work(), firstMemory, now);
     expect(done(first)).toEqual(["create ControllerRevision"]);
-    expect(remember(first, failing(first), now).actions).toEqual([]);
-    const second = remember(first, passing(first), now);
+    expect(decideAfterWrites(first, failing(first), now).actions).toEqual([]);
+    const second = decideAfterWrites(first, passing(first), now);
     expect(done(second)).toEqual(["create Pod"]);
-    const third = remember(second, passing(second), now);
+    const third = decideAfterWrites(second, passing(second), now);
     expect(done(third)).toEqual(["event", "patch"]);
-    const last = remember(third, passing(third), now);
+    const last = decideAfterWrites(third, passing(third), now);
     expect(last.actions).toEqual([]);
     expect(last.memory.pass).toBeUndefined();
   });
@@ -135,7 +135,7 @@ describe("a pass that cannot be completed", () => {
     } as const;
     const first = decide(work({ claims: [claim] }), firstMemory, now);
     expect(first.actions).toEqual([claim]);
-    expect(remember(first, passing(first), now).actions).toEqual([]);
+    expect(decideAfterWrites(first, passing(first), now).actions).toEqual([]);
   });
 
   test("writes only the status while writes are expected, without marking the generation as observed", () => {
@@ -150,7 +150,7 @@ describe("a pass that cannot be completed", () => {
       { do: "patch", subresource: "status", patch: { status: { desiredNumberScheduled: 1 } } },
     ]);
     expect(JSON.stringify(first.actions)).not.toContain("observedGeneration");
-    expect(remember(first, passing(first), now).requeueAfter).toBe(2000);
+    expect(decideAfterWrites(first, passing(first), now).requeueAfter).toBe(2000);
   });
 
   test("deletes old revisions only after a pass whose pods could be created", () => {
@@ -161,8 +161,8 @@ describe("a pass that cannot be completed", () => {
       firstMemory,
       now,
     );
-    expect(done(remember(first, failing(first), now))).toEqual(["event", "patch"]);
-    expect(done(remember(first, passing(first), now))).toEqual(["event", "delete", "patch"]);
+    expect(done(decideAfterWrites(first, failing(first), now))).toEqual(["event", "patch"]);
+    expect(done(decideAfterWrites(first, passing(first), now))).toEqual(["event", "delete", "patch"]);
   });
 
   test("soon retries the writes that the safety valve held, and does not emit an Event about a failure", () => {
@@ -171,23 +171,23 @@ describe("a pass that cannot be completed", () => {
     const first = decide(known, firstMemory, now);
     const outcomes = (error: Error): readonly Outcome[] =>
       first.actions.map((action) => ({ action, ok: false, error }));
-    const second = remember(first, outcomes(held), now);
+    const second = decideAfterWrites(first, outcomes(held), now);
     expect(done(second)).toEqual(["patch"]);
-    expect(remember(second, passing(second), now).requeueAfter).toBe(5000);
-    expect(done(remember(first, outcomes(new Error("no")), now))).toEqual(["event", "patch"]);
+    expect(decideAfterWrites(second, passing(second), now).requeueAfter).toBe(5000);
+    expect(done(decideAfterWrites(first, outcomes(new Error("no")), now))).toEqual(["event", "patch"]);
   });
 
   test("does not retry a terminating namespace for five minutes", () => {
     const ending = Object.assign(new Error("ending"), { causes: [{ reason: "NamespaceTerminating" }] });
     const known = work({ history: { present: [knownOf(set())], old: [] } });
     const first = decide(known, firstMemory, now);
-    const second = remember(
+    const second = decideAfterWrites(
       first,
       first.actions.map((action) => ({ action, ok: false, error: ending })),
       now,
     );
     expect(done(second)).toEqual(["patch"]);
-    const { memory } = remember(second, passing(second), now);
+    const { memory } = decideAfterWrites(second, passing(second), now);
     const creates = (mono: number): boolean => done(decide(known, memory, { mono, wall: 0 })).includes("create Pod");
     expect([1000, 299_999, 300_000].map(creates)).toEqual([false, false, true]);
   });

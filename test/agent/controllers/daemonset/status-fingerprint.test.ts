@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { decide, remember } from "../../../../agent/controllers/daemonset/decide.ts";
+import { decide, decideAfterWrites } from "../../../../agent/controllers/daemonset/decide.ts";
 import { firstMemory, type SetMemory } from "../../../../agent/controllers/daemonset/memory.ts";
 import type { SetState } from "../../../../agent/controllers/daemonset/pass.ts";
 import type { Outcome } from "../../../../agent/execution/actions.ts";
@@ -34,14 +34,14 @@ function afterFirstPass(ok = true): SetMemory {
   const outcomes = first.actions.map(
     (action): Outcome => (ok ? { action, ok: true, object: echoed } : { action, ok: false, error: new Error("no") }),
   );
-  return remember(first, outcomes, now).memory;
+  return decideAfterWrites(first, outcomes, now).memory;
 }
 
 test("the echo of our own status write does not cause another count of the boards", () => {
   expect(decide(work(echoed, false), afterFirstPass(), now).actions).toEqual([]);
 });
 
-test("any other change of the set, or of one of its pods, causes another count", () => {
+test("any other change of the set, or of one of its pods, makes the controller count again", () => {
   const touched = { ...echoed, metadata: { ...echoed.metadata, resourceVersion: "3" } };
   expect(decide(work(touched, false), afterFirstPass(), now).actions).toMatchObject([
     { patch: { status: { desiredNumberScheduled: 0, numberMisscheduled: 1 } } },

@@ -7,7 +7,7 @@ import { decide } from "../../../../agent/controllers/endpoint-slice-mirroring/d
 import { controllerName, mirror } from "../../../../agent/controllers/endpoint-slice-mirroring/mirrored.ts";
 import { noMemory } from "../../../../agent/controllers/slices/memory.ts";
 import { managedByLabel } from "../../../../agent/controllers/slices/slice.ts";
-import type { Seen, SiteView } from "../../../../agent/loop/controller.ts";
+import type { ObjectChange, SiteView } from "../../../../agent/loop/controller.ts";
 import { service, slice } from "../service/objects.ts";
 
 const made = (subsets: Endpoints["subsets"] = [], metadata: Partial<Endpoints["metadata"]> = {}): Endpoints => ({
@@ -129,11 +129,11 @@ test("the remaining slices of deleted Endpoints are deleted, in the version that
 describe("Endpoints written by the endpoints controller", () => {
   const written = made(one.subsets, { labels: { "endpoints.kubernetes.io/managed-by": "endpoint-controller" } });
   const changed = { ...written, metadata: { ...written.metadata, resourceVersion: "4" } };
-  const woken = (of: Service | undefined, change: Partial<Seen<Endpoints>>): readonly string[] => {
+  const woken = (of: Service | undefined, change: Partial<ObjectChange<Endpoints>>): readonly string[] => {
     const site: unknown = { lister: () => ({ get: () => of }) };
     const seen = { key: "default/db", before: undefined, after: undefined, ...change };
     return endpointSliceMirroring({ most: 1000 })
-      .wakes.filter(({ on }) => on.plural === "endpoints")
+      .mappings.filter(({ on }) => on.plural === "endpoints")
       .flatMap(({ keys }) => [...keys(seen, site as SiteView)].filter((key) => key !== undefined));
   };
   const { selector: _none, ...noSelector } = service().spec ?? {};
@@ -152,7 +152,7 @@ describe("Endpoints written by the endpoints controller", () => {
   );
 
   test("are checked in a sweep and when the label is removed", () => {
-    expect(woken(service(), { after: written, swept: "first" })).toEqual(["default/db"]);
+    expect(woken(service(), { after: written, resync: "first" })).toEqual(["default/db"]);
     expect(woken(service(), { before: written, after: one })).toEqual(["default/db"]);
   });
 });

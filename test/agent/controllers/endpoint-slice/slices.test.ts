@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { EndpointSlice } from "../../../../agent/api/core.ts";
-import { decide, remember, type SlicesState } from "../../../../agent/controllers/endpoint-slice/decide.ts";
+import { decide, decideAfterWrites, type SlicesState } from "../../../../agent/controllers/endpoint-slice/decide.ts";
 import type { SilentBoards } from "../../../../agent/controllers/service/readiness.ts";
 import { noMemory, type SliceMemory } from "../../../../agent/controllers/slices/memory.ts";
 import type { Action, Outcome } from "../../../../agent/execution/actions.ts";
@@ -85,11 +85,11 @@ describe("the writes of one decision", () => {
 
   test("are made in this order: creations, updates, deletions", () => {
     expect(kinds(first)).toBe("create");
-    const second = remember(first, wrote(first.actions), at(0));
+    const second = decideAfterWrites(first, wrote(first.actions), at(0));
     expect(kinds(second)).toBe("patch");
-    const third = remember(second, wrote(second.actions), at(0));
+    const third = decideAfterWrites(second, wrote(second.actions), at(0));
     expect(kinds(third)).toBe("delete");
-    const last = remember(third, wrote(third.actions), at(0));
+    const last = decideAfterWrites(third, wrote(third.actions), at(0));
     expect(last.actions).toEqual([]);
     expect([...last.memory.expected.keys()].sort()).toEqual(["uid-new-0", "uid-old", "uid-theirs"]);
     expect(last.memory.reported?.service).toBe("2026-01-01T00:00:00Z");
@@ -99,12 +99,12 @@ describe("the writes of one decision", () => {
     const [action] = first.actions;
     if (action === undefined) throw new Error("nothing was decided");
     const refused = Object.assign(new Error("refused: Invalid"), { status: 422, disposition: "drop" });
-    const next = remember(first, [{ action, ok: false, error: refused }], at(0));
+    const next = decideAfterWrites(first, [{ action, ok: false, error: refused }], at(0));
     expect(next.actions).toMatchObject([
       { do: "event", reason: "FailedToUpdateEndpointSlices", about: { name: "web" } },
     ]);
     expect(next.memory).toMatchObject({ reported: undefined, parts: [] });
-    expect(remember(next, wrote(next.actions), at(0)).actions).toEqual([]);
+    expect(decideAfterWrites(next, wrote(next.actions), at(0)).actions).toEqual([]);
   });
 });
 

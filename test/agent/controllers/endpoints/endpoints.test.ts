@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Endpoints } from "../../../../agent/api/core.ts";
 import { endpoints as resource } from "../../../../agent/api/resources.ts";
-import { decide, type EndpointsState, remember } from "../../../../agent/controllers/endpoints/decide.ts";
+import { decide, decideAfterWrites, type EndpointsState } from "../../../../agent/controllers/endpoints/decide.ts";
 import { noMemory } from "../../../../agent/controllers/endpoints/memory.ts";
 import type { SilentBoards } from "../../../../agent/controllers/service/readiness.ts";
 import type { Action, Outcome } from "../../../../agent/execution/actions.ts";
@@ -81,7 +81,7 @@ describe("the trigger time", () => {
   const made = written(["a"], [], "12");
 
   test("is not written a second time while the cache lacks it", () => {
-    const { memory, actions } = remember(first, [{ action: create, ok: true, object: made }], at(1));
+    const { memory, actions } = decideAfterWrites(first, [{ action: create, ok: true, object: made }], at(1));
     expect(actions).toEqual([]);
     expect([...memory.expected.keys()]).toEqual(["uid-endpoints"]);
     const waiting = decide({ kind: "behind", expected: memory.expected }, memory);
@@ -92,22 +92,22 @@ describe("the trigger time", () => {
 
   test("is reported again if the write failed", () => {
     const failed: Outcome = { action: create, ok: false, error: new Error("no answer") };
-    const { memory } = remember(first, [failed], at(1));
+    const { memory } = decideAfterWrites(first, [failed], at(1));
     expect(memory.reported).toBeUndefined();
     const again = decide(state([webPod("a")], undefined), memory);
     expect(again.actions).toEqual(first.actions);
-    const { memory: done } = remember(again, [{ action: create, ok: true, object: made }], at(2));
+    const { memory: done } = decideAfterWrites(again, [{ action: create, ok: true, object: made }], at(2));
     expect(done.reported?.service).toBe("2026-01-01T00:00:00Z");
   });
 
   test("a refusal by the API is reported in an Event, but a conflict is not", () => {
     const refused = Object.assign(new Error("refused: Invalid"), { status: 422, disposition: "drop" });
-    const [event] = remember(first, [{ action: create, ok: false, error: refused }], at(1)).actions;
+    const [event] = decideAfterWrites(first, [{ action: create, ok: false, error: refused }], at(1)).actions;
     expect(event).toMatchObject({ do: "event", severity: "Warning", reason: "FailedToCreateEndpoint" });
     const faster = Object.assign(new Error("refused: AlreadyExists"), { status: 409, disposition: "refresh" });
-    expect(remember(first, [{ action: create, ok: false, error: faster }], at(1)).actions).toEqual([]);
+    expect(decideAfterWrites(first, [{ action: create, ok: false, error: faster }], at(1)).actions).toEqual([]);
     const ending = Object.assign(new Error("forbidden"), { status: 403, causes: [{ reason: "NamespaceTerminating" }] });
-    expect(remember(first, [{ action: create, ok: false, error: ending }], at(1)).actions).toEqual([]);
+    expect(decideAfterWrites(first, [{ action: create, ok: false, error: ending }], at(1)).actions).toEqual([]);
   });
 
   test("an update keeps the fields of other writers, requires the version that was read, and removes outdated fields", () => {

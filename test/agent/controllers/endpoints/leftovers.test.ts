@@ -18,7 +18,7 @@ test("Endpoints without a service are deleted when a term begins, and not after 
   site.start(loop);
   await site.settle();
   expect(names()).toEqual([]);
-  // Somebody makes these before their service.
+  // A user creates these before their service.
   site.api.put(endpoints, handmade("early"));
   await site.settle();
   loop.wakeAll();

@@ -26,7 +26,7 @@ function writeTwice(site: SiteModel): void {
   site.link = "up";
 }
 
-/** Whoever writes is always faster than our taint, for so many seconds. */
+/** Another writer is always faster than our taint, for so many seconds. */
 function alwaysOvertaken(site: SiteModel, seconds: number): void {
   site.refuse = (action) => {
     if (action.do !== "patch" || !action.cause || site.seconds >= seconds) return undefined;

@@ -16,7 +16,7 @@ async function siteAfter(policy: Policy, ownNode: string): Promise<SiteModel> {
 }
 
 describe("when a board falls silent", () => {
-  test("on which the leader runs, its Node becomes Unknown, and its pods are not harmed", async () => {
+  test("on which the leader runs, its Node becomes Unknown, and its pods are not evicted", async () => {
     const site = await siteAfter("evidence", "pi-1");
     expect(site.conditions("pi-1").Ready).toBe("Unknown");
     expect(site.taints("pi-1")).toEqual(["unreachable:NoSchedule"]);

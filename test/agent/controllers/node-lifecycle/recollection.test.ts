@@ -68,7 +68,7 @@ describe("where each outage ends the leader's term", () => {
     ["renewed its Lease", (site) => site.renew("d")],
     ["reported its status", (site) => site.report("d")],
     ["was set up again", (site) => site.board("d", { uid: "another", silent: true })],
-  ])("the count begins again if the board %s while nobody led", async (_, live) => {
+  ])("the count begins again if the board %s while no board led", async (_, live) => {
     const site = await ledSite();
     site.silence("d");
     await site.run("20s");
@@ -178,7 +178,7 @@ describe("of a term, a process keeps the silence", () => {
     expect(kept({ a: { probe: 10 }, b: { probe: 90 } }).size).toBe(0);
   });
 
-  test("that an earlier term saw begin, from that beginning, even if it heard nobody itself", () => {
+  test("that an earlier term saw begin, from that beginning, even if it received no heartbeat itself", () => {
     const silences = kept({ a: { probe: 100 }, d: { probe: 100, silentFrom: 5 } });
     expect([...silences].map(([name, { since }]) => [name, since])).toEqual([["d", at(5)]]);
   });

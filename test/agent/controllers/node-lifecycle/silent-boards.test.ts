@@ -67,7 +67,7 @@ test("a leader that cannot write still knows the state of its zones", async () =
   expect(site.memory.judgedAt).toMatchObject({ mono: site.now.mono });
 });
 
-test("a board that returns while hundreds wait to be marked loses its marks in the next pass", async () => {
+test("a board that returns while hundreds are waiting for their taints has its own removed in the next pass", async () => {
   const site = largeSite(300);
   await site.run("60s");
   const [lost] = [...Array(300).keys()].map((i) => `dark-${i}`).filter((name) => site.noExecute(name).length > 0);

@@ -9,7 +9,7 @@ import { firstMemory, type SiteMemory } from "../../../../agent/controllers/node
 import { outOfServiceAnnotation } from "../../../../agent/controllers/node-lifecycle/out-of-service.ts";
 import { podGC } from "../../../../agent/controllers/pod-gc/controller.ts";
 import { decide, firstGcMemory, type GcMemory, type GcState } from "../../../../agent/controllers/pod-gc/decide.ts";
-import { firstToGo } from "../../../../agent/controllers/pod-gc/ended.ts";
+import { podsToCollect } from "../../../../agent/controllers/pod-gc/ended.ts";
 import { openValve, type ValveAt } from "../../../../agent/controllers/safety-valve.ts";
 import { freezeKey, type HoldScope, noHolds } from "../../../../agent/holds/holds.ts";
 import { noQuarantine } from "../../../../agent/judgement/link.ts";
@@ -68,12 +68,12 @@ describe("terminated pods", () => {
     ],
   ])("are deleted in the right order and number: %s", (_, found, count, first) => {
     const threshold = Math.max(0, found.length - count);
-    expect(atOnce(firstToGo(() => found, { threshold, most: 10 }))).toEqual(first.map((name) => `default/${name}`));
+    expect(atOnce(podsToCollect(() => found, { threshold, most: 10 }))).toEqual(first.map((name) => `default/${name}`));
   });
 
   test("kept only by finalizers are counted and keep their rank, but are not deleted again", () => {
     const found = [ended("a"), kept("b"), ended("c"), kept("d"), kept("e"), ended("f")];
-    const first = (threshold: number): readonly string[] => atOnce(firstToGo(() => found, { threshold, most: 10 }));
+    const first = (threshold: number): readonly string[] => atOnce(podsToCollect(() => found, { threshold, most: 10 }));
     expect(first(6)).toEqual([]);
     expect(first(5)).toEqual(["default/a"]);
     expect(first(4)).toEqual(["default/a"]);
@@ -93,13 +93,13 @@ describe("terminated pods", () => {
       [...laterKept.map((name) => kept(name)), ...laterEnded.map((name) => ended(name))],
     ];
     const reading = (): readonly Pod[] => readings.shift() ?? [];
-    expect(atOnce(firstToGo(reading, { threshold: 2, most: 10 }))).toEqual(first.map((name) => `default/${name}`));
+    expect(atOnce(podsToCollect(reading, { threshold: 2, most: 10 }))).toEqual(first.map((name) => `default/${name}`));
   });
 
   test("are held in memory only as far as a pass deletes them, in their order", () => {
     const names = Array.from({ length: 1000 }, (_, index) => `p-${String((index * 7919) % 1000).padStart(3, "0")}`);
     const found = names.map((name) => ended(name));
-    expect(atOnce(firstToGo(() => found, { threshold: 10, most: 3 }))).toEqual(
+    expect(atOnce(podsToCollect(() => found, { threshold: 10, most: 3 }))).toEqual(
       ["000", "001", "002"].map((number) => `default/p-${number}`),
     );
   });
@@ -447,7 +447,7 @@ describe("pods of a board whose Node was deleted", () => {
     [{ scope: "site" }, true],
     [{ scope: "board", target: "gone" }, true],
     [{ scope: "board", target: "other" }, false],
-    // Nobody knows any more in which zone it was.
+    // Its zone is no longer known.
     [{ scope: "zone", target: "a" }, true],
   ])("wait while %o is frozen: %s; afterwards they are deleted", async (scope, waits) => {
     const site = new GcSite();

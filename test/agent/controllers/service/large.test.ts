@@ -1,17 +1,17 @@
 import { expect, test } from "vitest";
 import type { DaemonSet, EndpointSlice, Pod } from "../../../../agent/api/core.ts";
 import { pods as podsKind } from "../../../../agent/api/resources.ts";
-import { atOnce, mappedBy, type Steps } from "../../../../agent/base/steps.ts";
+import { atOnce, mapEachInSteps, type Steps } from "../../../../agent/base/steps.ts";
 import { knownRevision, newRevision } from "../../../../agent/controllers/daemonset/history.ts";
 import {
   decide as decideSlices,
-  deciding as decidingSlices,
+  decideInSteps as decidingSlices,
 } from "../../../../agent/controllers/endpoint-slice/decide.ts";
-import { deciding as decidingMirrored } from "../../../../agent/controllers/endpoint-slice-mirroring/decide.ts";
-import { deciding as decidingEndpoints } from "../../../../agent/controllers/endpoints/decide.ts";
+import { decideInSteps as decidingMirrored } from "../../../../agent/controllers/endpoint-slice-mirroring/decide.ts";
+import { decideInSteps as decidingEndpoints } from "../../../../agent/controllers/endpoints/decide.ts";
 import { noMemory as noEndpointsMemory } from "../../../../agent/controllers/endpoints/memory.ts";
+import { selectedPods } from "../../../../agent/controllers/service/mappings.ts";
 import type { SilentBoards } from "../../../../agent/controllers/service/readiness.ts";
-import { selectedPods } from "../../../../agent/controllers/service/wakes.ts";
 import { noMemory as noSliceMemory } from "../../../../agent/controllers/slices/memory.ts";
 import { countedSite } from "../counted-site.ts";
 import { revisionOf, set } from "../daemonset/support/daemon-site.ts";
@@ -97,7 +97,7 @@ function wide(terms: number): DaemonSet {
 
 function historyOfMany(terms: number): Steps<unknown> {
   const owner = wide(terms);
-  return mappedBy(
+  return mapEachInSteps(
     Array.from({ length: 20 }, (_, i) => revisionOf(owner, i, `r-${i}`)),
     (revision) => knownRevision(owner, revision),
   );

@@ -216,7 +216,7 @@ describe("a pod that another client changes", () => {
     if (pod) site.api.put(pods, { ...pod, metadata: { ...pod.metadata, annotations } });
   };
 
-  /** Somebody is faster than each of our first `times` writes of a kind to the pod. */
+  /** Another client is faster than each of our first `times` writes of a kind to the pod. */
   function race(site: SiteModel, what: Action["do"], times: number): { readonly sent: (string | undefined)[] } {
     const race = { sent: [] as (string | undefined)[] };
     site.refuse = (action) => {
@@ -822,6 +822,6 @@ test("a taint enqueues the pods of its board without reading them", () => {
     recordOf: () => "no judge",
   });
   const change = { key: "pi", before: node("pi"), after: tainted };
-  const keys = controller.wakes.filter(({ on }) => on === nodes).flatMap((wake) => [...wake.keys(change, site)]);
+  const keys = controller.mappings.filter(({ on }) => on === nodes).flatMap((wake) => [...wake.keys(change, site)]);
   expect([keys.sort(), reads.count]).toEqual([["default/cron", "default/web"], 0]);
 });

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import {
-  cacheVerdictOf,
+  checkDifferences,
+  checkMirror,
   differencesOf,
-  mirrorVerdictOf,
   storedDifference,
 } from "../../../../agent/doctor/checks/cache.ts";
 
@@ -27,9 +27,9 @@ test("objects missing from the partial list of a large site are not reported", (
 
 test("a cache that differs is a failure, with the first three differences and a remedy", () => {
   const same = { objects: 7, differences: [], undone: [] };
-  expect(cacheVerdictOf(same)).toMatchObject({ level: "ok" });
+  expect(checkDifferences(same)).toMatchObject({ level: "ok" });
   const differences = ["one", "two", "three", "four", "five"];
-  const { level, message, hint } = cacheVerdictOf({ ...same, differences });
+  const { level, message, hint } = checkDifferences({ ...same, differences });
   expect(level).toBe("fail");
   expect(message).toContain("one; two; three, and 2 more");
   expect(hint).toContain("cache.db");
@@ -37,7 +37,7 @@ test("a cache that differs is a failure, with the first three differences and a 
 
 test("an API server that lists what its store does not have is a failure of the server, not of the cache", () => {
   const undone = ["pods a is not stored"];
-  const { level, message, hint } = cacheVerdictOf({ objects: 7, differences: ["nodes b has another uid"], undone });
+  const { level, message, hint } = checkDifferences({ objects: 7, differences: ["nodes b has another uid"], undone });
   expect(level).toBe("fail");
   expect(message).toBe("the API server lists objects that are not in its store: pods a is not stored");
   expect(hint).toContain("Restart every kube-apiserver");
@@ -56,12 +56,12 @@ test.each([
 const watch = (resource: string, state: "live" | "syncing" | "silent" | "failing" | "off") => ({ resource, state });
 
 test("failing watches are a warning, and are not mistaken for those of a board that does not mirror anything", () => {
-  const failing = mirrorVerdictOf(["nodes", "pods", "leases", "services"].map((kind) => watch(kind, "failing")));
+  const failing = checkMirror(["nodes", "pods", "leases", "services"].map((kind) => watch(kind, "failing")));
   expect(failing).toMatchObject({ level: "warn", hint: expect.stringContaining("siteward status") });
   expect(failing?.message).toContain(
     "4 of 4 watches receive nothing (nodes failing, pods failing, leases failing, and 1",
   );
-  expect(mirrorVerdictOf([watch("nodes", "live"), watch("pods", "silent")])).toMatchObject({
+  expect(checkMirror([watch("nodes", "live"), watch("pods", "silent")])).toMatchObject({
     level: "warn",
     message: expect.stringContaining("1 of 2 watches receive nothing (pods silent)"),
   });
@@ -72,9 +72,9 @@ test.each([
   ["of an agent without a status", [], "is not mirroring the site"],
   ["that is listed for the first time", [watch("nodes", "live"), watch("pods", "syncing")], "is being listed"],
 ])("a cache %s is not compared", (_, watches, reason) => {
-  expect(mirrorVerdictOf(watches)).toMatchObject({ level: "skip", message: expect.stringContaining(reason) });
+  expect(checkMirror(watches)).toMatchObject({ level: "skip", message: expect.stringContaining(reason) });
 });
 
 test("a cache whose watches are all live is compared", () => {
-  expect(mirrorVerdictOf([watch("nodes", "live"), watch("pods", "live")])).toBeUndefined();
+  expect(checkMirror([watch("nodes", "live"), watch("pods", "live")])).toBeUndefined();
 });

@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
 import { apiTls } from "../../../../agent/doctor/checks/api.ts";
-import { lifeVerdict } from "../../../../agent/doctor/checks/certificate-facts.ts";
+import { checkLifetime } from "../../../../agent/doctor/checks/certificate-facts.ts";
 import { credsFiles } from "../../../../agent/doctor/checks/credentials.ts";
 import { Authority, hasOpenssl, type Pair } from "../../client/certificates.ts";
 import { ambient, Folder, patient } from "../patient.ts";
@@ -117,7 +117,7 @@ describe.skipIf(!hasOpenssl())("with certificates", () => {
 
   test("a certificate that becomes valid next year points to a wrong clock", () => {
     const early = authority.issue("pi-3", { from: inDays(300) });
-    expect(lifeVerdict("it", early.cert, ambient.clock.now())).toMatchObject({
+    expect(checkLifetime("it", early.cert, ambient.clock.now())).toMatchObject({
       level: "fail",
       message: expect.stringMatching(/^it is valid only from .* on$/),
       hint: expect.stringContaining("this board's clock"),

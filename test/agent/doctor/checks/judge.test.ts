@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { judgeVerdict, type ManagerActivity, type SeenBoard } from "../../../../agent/doctor/checks/judge.ts";
+import { checkWriters, type ManagerActivity, type SeenBoard } from "../../../../agent/doctor/checks/judge.ts";
 
 const clean: SeenBoard = { board: "pi-1", notes: [], taints: "" };
 const marked = (stamp: string): SeenBoard => ({
@@ -7,7 +7,7 @@ const marked = (stamp: string): SeenBoard => ({
   notes: [{ manager: "kube-controller-manager", wrote: "Ready", stamp }],
 });
 const verdict = (before: SeenBoard, now: SeenBoard, manager: ManagerActivity = "none") =>
-  judgeVerdict({ before: [before], now: [now], manager }, undefined);
+  checkWriters({ before: [before], now: [now], manager }, undefined);
 
 test("if no board shows a trace of another judge, the check passes only if no kube-controller-manager runs", () => {
   expect(verdict(clean, clean)).toMatchObject({

@@ -4,22 +4,22 @@ import { ConfigError } from "../../../../agent/base/errors.ts";
 import type { Profile } from "../../../../agent/board/profile/profile.ts";
 import { checkFile } from "../../../../agent/config/load.ts";
 import { agentState } from "../../../../agent/doctor/checks/agent-state.ts";
-import { boardProfile, powerVerdict, temperatureVerdict } from "../../../../agent/doctor/checks/board.ts";
-import { clockSync, skewVerdict } from "../../../../agent/doctor/checks/clock.ts";
+import { boardProfile, checkPower, checkTemperature } from "../../../../agent/doctor/checks/board.ts";
+import { checkSkew, clockSync } from "../../../../agent/doctor/checks/clock.ts";
 import { configParse } from "../../../../agent/doctor/checks/configuration.ts";
-import { conflictVerdict, type ObservedLease } from "../../../../agent/doctor/checks/lease.ts";
+import { checkConflict, type ObservedLease } from "../../../../agent/doctor/checks/lease.ts";
 import { memoryCgroup } from "../../../../agent/doctor/checks/memory.ts";
-import { loopVerdict } from "../../../../agent/doctor/checks/mqtt.ts";
+import { checkLoop } from "../../../../agent/doctor/checks/mqtt.ts";
 import { neededPermissions } from "../../../../agent/doctor/checks/needed-permissions.ts";
 import { signKeys } from "../../../../agent/doctor/checks/signing.ts";
 import {
-  notifyVerdict,
+  checkNotify,
+  checkScore,
   sandboxScore,
-  scoreVerdict,
   systemdVersion,
   systemdWatchdog,
 } from "../../../../agent/doctor/checks/systemd.ts";
-import { agentVerdict, boardsVerdict, serverVerdict } from "../../../../agent/doctor/checks/version.ts";
+import { checkAgentVersion, checkBoardVersions, checkServerVersion } from "../../../../agent/doctor/checks/version.ts";
 import { programRunner } from "../../../../agent/doctor/programs.ts";
 import { snapshot } from "../../../../agent/status/snapshot.ts";
 import { permitted } from "../../../support/rbac.ts";
@@ -120,11 +120,11 @@ describe("the clock", () => {
   });
 
   test("gives a warning beyond 30 seconds of difference from the API server's, and a failure beyond five minutes", () => {
-    const level = (seconds: number): string => skewVerdict(seconds * 1000).level;
+    const level = (seconds: number): string => checkSkew(seconds * 1000).level;
     expect([0, 30, -30, 31, -31, 300, -300, 301, -301].map(level)).toEqual(
       ["ok", "ok", "ok", "warn", "warn", "warn", "warn", "fail", "fail"], // biome-ignore format: one row
     );
-    expect(skewVerdict(-3_600_000).message).toBe("this board's clock is 1h behind the API server's");
+    expect(checkSkew(-3_600_000).message).toBe("this board's clock is 1h behind the API server's");
   });
 });
 
@@ -158,19 +158,19 @@ describe("the site's Lease", () => {
     holders.map((holder, at) => ({ holder, transitions: at, renewTime: String(at) }));
 
   test("that two boards take from each other is a failure; one that changes hands once shows an election", () => {
-    expect(conflictVerdict(seen("pi-1_a", "pi-2_b", "pi-1_a", "pi-2_b"), undefined, "s")).toMatchObject({
+    expect(checkConflict(seen("pi-1_a", "pi-2_b", "pi-1_a", "pi-2_b"), undefined, "s")).toMatchObject({
       level: "fail",
       message:
         "pi-1_a and pi-2_b keep taking the site's Lease from each other: it changed hands 3 times during this check",
     });
-    expect(conflictVerdict(seen("pi-1_a", "pi-2_b", "pi-2_b"), undefined, "s")).toMatchObject({
+    expect(checkConflict(seen("pi-1_a", "pi-2_b", "pi-2_b"), undefined, "s")).toMatchObject({
       level: "ok",
       message: "pi-2 leads, term 2",
     });
   });
 
   test("that two processes of one board take from each other is reported as a copy of its card", () => {
-    const { level, hint } = conflictVerdict(seen("pi-1_a", "pi-1_b", "pi-1_a"), undefined, "s");
+    const { level, hint } = checkConflict(seen("pi-1_a", "pi-1_b", "pi-1_a"), undefined, "s");
     expect(level).toBe("fail");
     expect(hint).toContain("copy of this board's card");
   });
@@ -180,21 +180,21 @@ describe("the site's Lease", () => {
       healthy({ identity: { site: "s", board: "pi-1", node: "pi-1", profile: undefined } }),
       undefined,
     );
-    expect(conflictVerdict(seen("pi-2_b", "pi-2_b"), status, "s")).toMatchObject({
+    expect(checkConflict(seen("pi-2_b", "pi-2_b"), status, "s")).toMatchObject({
       level: "fail",
       message: "the agent of this board reports that it leads, but the Lease names pi-2_b",
     });
-    expect(conflictVerdict(seen("pi-1_b", "pi-1_b"), status, "s")).toMatchObject({ level: "ok" });
+    expect(checkConflict(seen("pi-1_b", "pi-1_b"), status, "s")).toMatchObject({ level: "ok" });
     // Enrolled for another site a moment ago: the agent still leads the former one, which this Lease does not show.
-    expect(conflictVerdict(seen("pi-2_b", "pi-2_b"), status, "other")).toMatchObject({ level: "ok" });
+    expect(checkConflict(seen("pi-2_b", "pi-2_b"), status, "other")).toMatchObject({ level: "ok" });
   });
 
   test("without a holder is a warning; the agent's own findings come first", () => {
-    expect(conflictVerdict([], undefined, "s").level).toBe("warn");
+    expect(checkConflict([], undefined, "s").level).toBe("warn");
     const message = "another process writes the site's Lease under this agent's identity, pi-1_a";
     const problems = [{ type: "IdentityCollision", severity: "critical", message } as const];
     const status = snapshot(healthy({ problems }), undefined);
-    expect(conflictVerdict(seen("pi-1_a"), status, "s")).toMatchObject({ level: "fail", message });
+    expect(checkConflict(seen("pi-1_a"), status, "s")).toMatchObject({ level: "fail", message });
   });
 });
 
@@ -238,18 +238,18 @@ describe("systemd", () => {
     ["no notifications", { Type: "simple" }, "warn", "Type=simple"],
     ["no unit", { LoadState: "not-found" }, "skip", "no siteward.service is installed"],
   ])("a unit with %s is reported", (_, changes, level, said) => {
-    const verdict = notifyVerdict(new Map(Object.entries({ ...unit, ...changes })));
+    const verdict = checkNotify(new Map(Object.entries({ ...unit, ...changes })));
     expect(verdict.level).toBe(level);
     expect(verdict.message).toContain(said);
   });
 
   test("a sandbox that a drop-in weakened is reported with its score", () => {
     const printed = (score: string): string => `→ Overall exposure level for siteward.service: ${score} 🙂\n`;
-    expect(scoreVerdict(printed("1.1 OK"))).toMatchObject({
+    expect(checkScore(printed("1.1 OK"))).toMatchObject({
       level: "ok",
       message: expect.stringContaining("1.1 (OK)"),
     });
-    expect(scoreVerdict(printed("6.3 MEDIUM"))).toMatchObject({
+    expect(checkScore(printed("6.3 MEDIUM"))).toMatchObject({
       level: "info",
       hint: expect.stringContaining("systemctl cat"),
     });
@@ -257,7 +257,7 @@ describe("systemd", () => {
 
   test("a board without systemd-analyze, or a machine without systemd, is skipped", async () => {
     expect((await sandboxScore(async () => undefined)).level).toBe("skip");
-    expect(scoreVerdict("Unit siteward.service not found.\n").level).toBe("skip");
+    expect(checkScore("Unit siteward.service not found.\n").level).toBe("skip");
   });
 });
 
@@ -322,7 +322,7 @@ describe("the board", () => {
       { now: [], sinceBoot: [] },
       { now: [], sinceBoot: ["undervoltage"] as const },
       { now: ["undervoltage"] as const, sinceBoot: ["undervoltage"] as const },
-    ].map((power) => powerVerdict(power));
+    ].map((power) => checkPower(power));
     expect(levels.map(({ level }) => level)).toEqual(["skip", "ok", "warn", "warn"]);
     expect(levels[2]?.message).toBe("since boot, but not now: undervoltage");
     expect(levels[3]?.hint).toContain("5.1 V");
@@ -331,9 +331,9 @@ describe("the board", () => {
   test("is judged too warm by its own trip points if the kernel reports them", () => {
     const limits = { warn: 75, critical: 85, belowTrip: 5 };
     const at = (celsius: number, slowsAt?: number): string =>
-      temperatureVerdict({ zone: "cpu-thermal", celsius, slowsAt, stopsAt: undefined }, limits).level;
+      checkTemperature({ zone: "cpu-thermal", celsius, slowsAt, stopsAt: undefined }, limits).level;
     expect([at(74), at(75), at(94, 100), at(95, 100)]).toEqual(["ok", "warn", "ok", "warn"]);
-    expect(temperatureVerdict(undefined, limits).level).toBe("skip");
+    expect(checkTemperature(undefined, limits).level).toBe("skip");
   });
 });
 
@@ -352,16 +352,16 @@ test("a fleet that does not require signed commands gets a warning", () => {
 });
 
 test("different versions of the running agent, of the API server and of other boards are reported", () => {
-  expect(agentVerdict("0.2.0", "0.1.0")).toMatchObject({ level: "warn", hint: "systemctl restart siteward" });
-  expect([undefined, "0.2.0"].map((running) => agentVerdict("0.2.0", running).level)).toEqual(["ok", "ok"]);
+  expect(checkAgentVersion("0.2.0", "0.1.0")).toMatchObject({ level: "warn", hint: "systemctl restart siteward" });
+  expect([undefined, "0.2.0"].map((running) => checkAgentVersion("0.2.0", running).level)).toEqual(["ok", "ok"]);
   const servers = ["v1.29.9", "v1.30.0", "v1.36.3", "v1.37.0-rc.1", "v1.33.4+k3s1", undefined];
-  expect(servers.map((server) => serverVerdict(server).level)).toEqual(["warn", "ok", "ok", "warn", "ok", "ok"]);
+  expect(servers.map((server) => checkServerVersion(server).level)).toEqual(["warn", "ok", "ok", "warn", "ok", "ok"]);
   const boards = [["pi-1", "0.2.0"], ["pi-2", "0.1.0"]] as const; // biome-ignore format: one row
-  expect(boardsVerdict("0.2.0", boards)).toMatchObject({
+  expect(checkBoardVersions("0.2.0", boards)).toMatchObject({
     level: "warn",
     message: "other boards run different versions: pi-2 0.1.0",
   });
-  expect(boardsVerdict("0.2.0", boards.slice(0, 1))).toMatchObject({
+  expect(checkBoardVersions("0.2.0", boards.slice(0, 1))).toMatchObject({
     level: "ok",
     message: "the only board that reports a version runs 0.2.0",
   });
@@ -369,13 +369,13 @@ test("different versions of the running agent, of the API server and of other bo
 
 test("a board's message to itself that is refused, or accepted and not delivered, is a failure of the broker's ACL", () => {
   const topic = "sw1/acme/plant7/pi-3/res/_doctor";
-  expect(loopVerdict({ kind: "closed", topic, took: 61 })).toMatchObject({ level: "ok" });
+  expect(checkLoop({ kind: "closed", topic, took: 61 })).toMatchObject({ level: "ok" });
   for (const kind of ["refused", "lost"] as const)
-    expect(loopVerdict({ kind, topic, why: "not authorized (0x87)" })).toMatchObject({
+    expect(checkLoop({ kind, topic, why: "not authorized (0x87)" })).toMatchObject({
       level: "fail",
       hint: expect.stringContaining("siteward broker-acl"),
     });
-  expect(loopVerdict({ kind: "queued" }).level).toBe("skip");
+  expect(checkLoop({ kind: "queued" }).level).toBe("skip");
 });
 
 test("the checked permissions are those that systemd/rbac.yaml grants, in any configuration", () => {

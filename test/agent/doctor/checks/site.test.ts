@@ -1,7 +1,12 @@
 import { expect, test } from "vitest";
 import { leases, nodes } from "../../../../agent/api/resources.ts";
 import type { ApiProbe } from "../../../../agent/doctor/api-probe.ts";
-import { nodeSite, type SelectedBoard, type Surroundings, siteVerdict } from "../../../../agent/doctor/checks/site.ts";
+import {
+  checkSelection,
+  nodeSite,
+  type SelectedBoard,
+  type Surroundings,
+} from "../../../../agent/doctor/checks/site.ts";
 import type { SiteLease } from "../../../../agent/site/site-lease.ts";
 import { Folder, patient } from "../patient.ts";
 
@@ -25,7 +30,7 @@ const board = (name: string, lease?: string, labels: SelectedBoard["labels"] = {
 });
 
 function verdict(around: Partial<Surroundings>, otherNamespaces?: string) {
-  return siteVerdict(
+  return checkSelection(
     { boards: [], isWhole: true, sites: [mine], unread: [], ...around },
     { site: { name: "plant8" }, leader: { namespace: "kube-system", otherNamespaces }, board: { node: "pi-3" } },
   );

@@ -6,12 +6,12 @@ import { mountOf } from "../../../../agent/board/sensors/mount.ts";
 import { storageReading } from "../../../../agent/board/sensors/storage-device.ts";
 import { journalIntegrity } from "../../../../agent/doctor/checks/journal.ts";
 import {
-  fsyncVerdict,
-  persistVerdict,
-  spaceVerdict,
+  checkFsync,
+  checkPersistence,
+  checkSpace,
+  checkWear,
   storageFsync,
   storagePersist,
-  wearVerdict,
 } from "../../../../agent/doctor/checks/storage.ts";
 import { Memo } from "../../../../storage/memo.ts";
 import { StateFolder } from "../../../../storage/state-folder.ts";
@@ -27,13 +27,13 @@ afterEach(() => folder.remove());
 const mebi = 2 ** 20;
 
 test("a folder with room passes, one with too little gets a warning, and a missing one is named", () => {
-  expect(spaceVerdict(folder.path, mebi)).toMatchObject({ level: "ok" });
-  expect(spaceVerdict(folder.path, Number.MAX_SAFE_INTEGER)).toMatchObject({
+  expect(checkSpace(folder.path, mebi)).toMatchObject({ level: "ok" });
+  expect(checkSpace(folder.path, Number.MAX_SAFE_INTEGER)).toMatchObject({
     level: "warn",
     hint: expect.stringContaining("journalctl --vacuum-size"),
   });
   const later = folder.file("not/yet");
-  expect(spaceVerdict(later, mebi)).toMatchObject({
+  expect(checkSpace(later, mebi)).toMatchObject({
     level: "ok",
     message: expect.stringContaining(`where ${later} will be created`),
   });
@@ -49,14 +49,14 @@ describe.skipIf(!canMount())("a state folder on a separate disk", () => {
   test("that is full or read-only is a failure, because such a board does not stand for election", () => {
     disk = mount(folder.path, "size=2m");
     writeFileSync(path.join(disk, "ballast"), Buffer.alloc(1.5 * mebi));
-    expect(spaceVerdict(disk, 200 * mebi)).toMatchObject({
+    expect(checkSpace(disk, 200 * mebi)).toMatchObject({
       level: "fail",
       message: expect.stringContaining("the disk is full"),
       hint: expect.stringContaining("Free space"),
     });
     unmount(disk);
     disk = mount(folder.path, "size=8m,ro");
-    expect(spaceVerdict(disk, mebi)).toMatchObject({
+    expect(checkSpace(disk, mebi)).toMatchObject({
       level: "fail",
       message: expect.stringContaining("read-only"),
       hint: expect.stringContaining("dmesg"),
@@ -83,10 +83,10 @@ test("an overlay root, as raspi-config sets it up, is volatile too, but a card i
     return storageReading(files, "/var/lib/siteward", mountOf(files, "/var/lib/siteward"));
   };
   const overlay = mounts("25 1 0:23 / / rw,relatime - overlay overlay rw,lowerdir=/lower,upperdir=/upper\n");
-  expect(persistVerdict("/var/lib/siteward", overlay)).toMatchObject({ level: "warn" });
+  expect(checkPersistence("/var/lib/siteward", overlay)).toMatchObject({ level: "warn" });
   const card = mounts("25 1 179:2 / / rw,noatime - ext4 /dev/mmcblk0p2 rw\n");
-  expect(persistVerdict("/var/lib/siteward", card)).toMatchObject({ level: "ok" });
-  expect(persistVerdict("/var/lib/siteward", mounts(""))).toMatchObject({ level: "skip" });
+  expect(checkPersistence("/var/lib/siteward", card)).toMatchObject({ level: "ok" });
+  expect(checkPersistence("/var/lib/siteward", mounts(""))).toMatchObject({ level: "skip" });
 });
 
 test("twenty real writes are timed, and slow ones are a warning", () => {
@@ -97,20 +97,20 @@ test("twenty real writes are timed, and slow ones are a warning", () => {
     message: expect.stringMatching(/^95 % of 20 test writes reached/),
   });
   const slow = [...Array.from({ length: 18 }, () => 20), 900, 950];
-  expect(fsyncVerdict(slow, 200)).toMatchObject({
+  expect(checkFsync(slow, 200)).toMatchObject({
     level: "warn",
     message: "95 % of 20 test writes reached the disk within 900 ms; the limit is 200 ms",
   });
   // One hiccup of a card is not yet a slow card.
-  expect(fsyncVerdict([...Array.from({ length: 19 }, () => 20), 950], 200)).toMatchObject({ level: "ok" });
+  expect(checkFsync([...Array.from({ length: 19 }, () => 20), 950], 200)).toMatchObject({ level: "ok" });
 });
 
 test("an eMMC near the end of its life is a warning; a card does not report wear", () => {
   const storage = { ...storageReading(boardFiles(folder.path), "/nowhere", undefined), kind: "emmc" } as const;
   const worn = (usedPercent: number, reserve: "normal" | "warning" = "normal") =>
-    wearVerdict({ ...storage, wear: { usedPercent, reserve } }).level;
+    checkWear({ ...storage, wear: { usedPercent, reserve } }).level;
   expect([worn(80), worn(90), worn(10, "warning")]).toEqual(["ok", "warn", "warn"]);
-  expect(wearVerdict({ ...storage, kind: "sd", wear: undefined })).toEqual({
+  expect(checkWear({ ...storage, kind: "sd", wear: undefined })).toEqual({
     level: "skip",
     message: "SD cards do not report wear",
   });

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { answerVerdict, witnessLan } from "../../../../agent/doctor/checks/witness.ts";
+import { checkAnswer, witnessLan } from "../../../../agent/doctor/checks/witness.ts";
 import { BoardKey } from "../../../../agent/witness/board-key.ts";
 import { decodeQuestion, encodeAnswer, signedBytes } from "../../../../agent/witness/datagrams.ts";
 import { bareStatus } from "../../../support/bare-status.ts";
@@ -68,6 +68,6 @@ describe("witness.lan", () => {
     [{ is: "down", forMs: 0 }, "fail"],
   ] as const)("with a kubelet that is %o reports %s", (kubelet, level) => {
     const answer = { nonce: Buffer.alloc(16), boot: "boot-1", kubelet, signature: Buffer.alloc(64) };
-    expect(answerVerdict(answer, 10270).level).toBe(level);
+    expect(checkAnswer(answer, 10270).level).toBe(level);
   });
 });

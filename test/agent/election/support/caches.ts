@@ -2,7 +2,7 @@ import { type KubeObject, keyOf } from "../../../../agent/api/meta.ts";
 import { type Resource, resourceName } from "../../../../agent/api/resources.ts";
 import type { Lister } from "../../../../agent/informer/lister.ts";
 import { neverConnected, type WatchHealth } from "../../../../agent/informer/watch-health.ts";
-import type { Seen } from "../../../../agent/loop/controller.ts";
+import type { ObjectChange } from "../../../../agent/loop/controller.ts";
 import type { Cache, Caches } from "../../../../agent/loop/site-view.ts";
 
 /** A cache of one resource on the heap, which the story fills. */
@@ -10,7 +10,7 @@ export class SmallCache implements Cache<KubeObject> {
   readonly objects = new Map<string, KubeObject>();
   health: WatchHealth = neverConnected;
   position: string | undefined;
-  readonly listeners = new Set<(changes: readonly Seen<KubeObject>[]) => void>();
+  readonly listeners = new Set<(changes: readonly ObjectChange<KubeObject>[]) => void>();
 
   readonly lister: Lister<KubeObject> = {
     get: (key) => this.objects.get(key),
@@ -22,7 +22,7 @@ export class SmallCache implements Cache<KubeObject> {
     size: 0,
   };
 
-  onChange(listen: (changes: readonly Seen<KubeObject>[]) => void): () => void {
+  onChange(listen: (changes: readonly ObjectChange<KubeObject>[]) => void): () => void {
     this.listeners.add(listen);
     return () => this.listeners.delete(listen);
   }

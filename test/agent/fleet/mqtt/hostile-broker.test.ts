@@ -164,7 +164,7 @@ test("a packet of 250 MB is refused when its first bytes arrive", async () => {
   expect(seen).toEqual([]);
 });
 
-describe("bytes that are not MQTT 5 after a successful connection are the broker's fault", () => {
+describe("bytes that are not MQTT 5 after a successful connection are reported as a protocol error of the broker", () => {
   const alias = { topicAlias: 3 };
   const packets: readonly (readonly [string, Packet | Buffer])[] = [
     ["an unsolicited AUTH", { cmd: "auth", reasonCode: 0x18, properties: { authenticationMethod: "x" } }],

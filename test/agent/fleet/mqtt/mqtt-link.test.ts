@@ -173,7 +173,7 @@ describe.skipIf(lack)("a real broker", () => {
     await expect(open(stranger, never)).rejects.toMatchObject({ kind: "certificate" });
   });
 
-  test("is not connected to after the attempt was aborted", async () => {
+  test("receives no connection from an aborted attempt", async () => {
     const silent = createServer(() => {});
     servers.push(silent);
     await new Promise<void>((resolve) => void silent.listen(0, "127.0.0.1", resolve));

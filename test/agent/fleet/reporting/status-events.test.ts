@@ -133,7 +133,7 @@ test("a leader that judges no boards clears conditions of the site nevertheless"
   expect(conditionsOnly(story([0, frozen], [70, pausing]))[1]).toEqual(["board condition.cleared info"]);
 });
 
-test("a condition of the board itself ends with it, regardless of which board leads", () => {
+test("a board's own condition is cleared when its cause ends, regardless of which board leads", () => {
   expect(conditionsOnly(story([0, { ...judging, conditions: ["Hot"] }], [70, follows]))[1]).toEqual([
     "board condition.cleared info",
   ]);

@@ -1,5 +1,5 @@
 import type { ControllerRevision, DaemonSet } from "../../../../agent/api/core.ts";
-import { pinned } from "../../../../agent/api/node-affinity.ts";
+import { pinTo } from "../../../../agent/api/node-affinity.ts";
 import { controlledBy } from "../../../../agent/api/owners.ts";
 import { daemonSets } from "../../../../agent/api/resources.ts";
 import type { Millis } from "../../../../agent/base/clock.ts";
@@ -60,7 +60,7 @@ export function podObject(pod: GivenPod, set: DaemonSet, number: number, time: C
     spec: {
       containers: [],
       ...(bound && node !== undefined && { nodeName: node }),
-      ...(node !== undefined && { affinity: pinned(undefined, node) }),
+      ...(node !== undefined && { affinity: pinTo(undefined, node) }),
     },
     status: { phase, conditions: conditions(ready, time.stamp(readyMs)) },
   };

@@ -45,16 +45,16 @@ export class PassLog {
   }
 
   watched(controller: Controller<SetState, SetMemory>): Controller<SetState, SetMemory> {
-    const { deciding, remembering } = controller;
+    const { decideInSteps: deciding, decideAfterWritesInSteps: remembering } = controller;
     if (deciding === undefined || remembering === undefined) return controller;
     return {
       ...controller,
-      deciding: (state, memory, now) => {
+      decideInSteps: (state, memory, now) => {
         const at = this.#now();
         if (this.looks.at(-1) !== at) this.looks.push(at);
         return deciding(state, memory, now);
       },
-      remembering: (decision, outcomes, now) => {
+      decideAfterWritesInSteps: (decision, outcomes, now) => {
         this.#saw(outcomes);
         return remembering(decision, outcomes, now);
       },

@@ -1,7 +1,7 @@
 import { type Clock, type Millis, sleep } from "../../../../agent/base/clock.ts";
 import { ConfigError, sentenceOf } from "../../../../agent/base/errors.ts";
 import type { LeaseTiming } from "../../../../agent/base/lease-timing.ts";
-import { type Logger, silent } from "../../../../agent/base/logger.ts";
+import { type Logger, noopLogger } from "../../../../agent/base/logger.ts";
 import { LeaderElector } from "../../../../agent/election/leader-elector.ts";
 import { LeaseLock } from "../../../../agent/election/lease-lock.ts";
 import { TermOver } from "../../../../agent/election/term.ts";
@@ -150,7 +150,7 @@ export class Candidate {
 
   get #log(): Logger {
     const log: Logger = {
-      ...silent,
+      ...noopLogger,
       child: () => log,
       info: (message, { holder } = {}) => {
         if (message === "lease holder changed" && typeof holder === "string") this.#see(holder);

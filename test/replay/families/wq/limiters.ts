@@ -17,10 +17,10 @@ const abouts = {
 const half = tagged("kind", { exponential, bucket }, abouts, { about: "One limiter." });
 
 /** A half that never makes anybody wait. */
-const eager: RetryLimits = { first: 0, most: 0, perSecond: 1e9, burst: 1e9 };
+const eager: RetryLimits = { first: 0, max: 0, perSecond: 1e9, burst: 1e9 };
 
 const limitsOf = (one: FormOf<typeof half>): Partial<RetryLimits> =>
-  one.kind === "exponential" ? { first: one.baseMs, most: one.maxMs } : { perSecond: one.qps, burst: one.burst };
+  one.kind === "exponential" ? { first: one.baseMs, max: one.maxMs } : { perSecond: one.qps, burst: one.burst };
 
 /** The program has one limiter, with an exponential half and a bucket. A case may leave either out. */
 export const limiterForm = mapped(

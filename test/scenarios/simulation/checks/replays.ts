@@ -1,6 +1,6 @@
 import { predicateOf, read } from "../../../../agent/base/schema.ts";
 import { type DecisionRecord, subjectText } from "../../../../agent/decisions/decision-record.ts";
-import { caseOf, recordedCase, replayed } from "../../../../agent/judgement/recorded-case.ts";
+import { caseOf, recordedCase, replayCase } from "../../../../agent/judgement/recorded-case.ts";
 import type { Site } from "../site.ts";
 import { recordsOf } from "./records.ts";
 
@@ -27,7 +27,7 @@ function problemOf(record: DecisionRecord): string | undefined {
   const { because } = record;
   const facts = because.kind === "silence" ? because : because.kind === "taints" ? because.silence : undefined;
   const expect = { ...found.value.expect, ...(facts && { rule: facts.rule }) };
-  const [difference] = replayed({ ...found.value, expect }).differences;
+  const [difference] = replayCase({ ...found.value, expect }).differences;
   if (difference === undefined) return undefined;
   const { member, expected, found: again } = difference;
   return `${member} ${expected}, again ${again} by ${JSON.stringify(exported.given)}`;

@@ -56,7 +56,7 @@ function falseActOf({ is, board, process, at }: DoneAct, history: History): Fals
   const isPresent = ({ until }: Trouble): boolean => until === undefined || until > at;
   if (troubles.some((trouble) => trouble.what === "no power" && isPresent(trouble))) return undefined;
   const signs = history.signs.get(board) ?? [];
-  // Until a board is heard again, nobody can know that its link works.
+  // Until a heartbeat of the board arrives, it is not known that its link works.
   const isUnheard = ({ until = at }: Trouble): boolean =>
     !signs.some((sign) => sign >= until && sign < at - judgedWithin);
   const present = troubles.filter((trouble) => isPresent(trouble) || isUnheard(trouble)).map(({ what }) => what);

@@ -4,7 +4,7 @@ import path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { bootClock, bootId } from "../../../../../agent/board/facts.ts";
 import { readFact } from "../../../../../agent/board/read-fact.ts";
-import { judged, type ReadingBoard } from "../../../../../agent/cli/commands/status/status-reader.ts";
+import { judgeFreshness, type ReadingBoard } from "../../../../../agent/cli/commands/status/status-reader.ts";
 import { dispatch } from "../../../../../agent/cli/dispatch.ts";
 import type { Parts } from "../../../../../agent/status/parts.ts";
 import type { Status } from "../../../../../agent/status/schema.ts";
@@ -241,7 +241,7 @@ test("freshness depends only on boot, process and boot clock", () => {
     { ...reader, bootMs: undefined },
     { ...reader, isAlive: () => false },
     { ...reader, bootId: "boot-2" },
-  ].map((one) => judged(last, one).kind);
+  ].map((one) => judgeFreshness(last, one).kind);
   expect(kinds).toEqual(["fresh", "fresh", "stale", "fresh", "stale", "stale", "stale"]);
 });
 
@@ -343,7 +343,7 @@ test("an agent that stops is STOPPING, not STARTING", async () => {
 test("the last outage is shown with its cause", async () => {
   const outage = { number: 1, from: at(3000), to: at(3060), boardsHeld: 0, podsHeld: 0 };
   written({ api: { ...api, lastOutage: { ...outage, why: "credentials" } } });
-  expect((await status()).out).toContain("(1m): no usable credentials for the API server; nothing needed to be held");
+  expect((await status()).out).toContain("(1m): no usable credentials for the API server; no eviction was due");
   written({ api: { ...api, lastOutage: outage } });
   expect((await status()).out).toContain("(1m): no response from the API server;");
 });

@@ -312,7 +312,7 @@ async function running(board: CommandBoard): Promise<() => Promise<void>> {
 }
 
 test.each([
-  { records: [], code: 1, says: "nothing was done to node/pi-3 or held back for it since this board, edge-02, began" },
+  { records: [], code: 1, says: "no harmful act on node/pi-3 was done or withheld since this board, edge-02, began" },
   { records: [marked], code: 0, says: "node/pi-3 was marked as Ready=Unknown at" },
 ])("a running agent answers: $says", async ({ records, code, says }) => {
   const board = new CommandBoard();
@@ -585,7 +585,7 @@ describe("a board without a record", () => {
     );
     const text = await asked("node/edge-01");
     expect(text).toContain(
-      `nothing was done to node/edge-01 or held back for it since this board, edge-02, began to lead (${local("11:20:00")})`,
+      `no harmful act on node/edge-01 was done or withheld since this board, edge-02, began to lead (${local("11:20:00")})`,
     );
     expect(text).toContain("now: node/edge-01: Ready=Unknown, tainted node.kubernetes.io/unreachable:NoExecute\n");
     expect(text).toContain("edge-01 led before: what it did and held back is recorded there.");

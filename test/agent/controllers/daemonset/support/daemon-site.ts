@@ -1,5 +1,5 @@
 import type { ControllerRevision, DaemonSet, Pod } from "../../../../../agent/api/core.ts";
-import { pinned } from "../../../../../agent/api/node-affinity.ts";
+import { pinTo } from "../../../../../agent/api/node-affinity.ts";
 import { controlledBy } from "../../../../../agent/api/owners.ts";
 import { controllerRevisions, daemonSets, nodes, pods } from "../../../../../agent/api/resources.ts";
 import { atOnce } from "../../../../../agent/base/steps.ts";
@@ -79,7 +79,7 @@ export function podOf(
       ownerReferences: [controlledBy(daemonSets, owner)],
       ...metadata,
     },
-    spec: { containers: [], nodeName: board, affinity: pinned(undefined, board) },
+    spec: { containers: [], nodeName: board, affinity: pinTo(undefined, board) },
     status: {
       phase: "Running",
       conditions: [{ type: "Ready", status: ready, lastTransitionTime: "2025-12-31T00:00:00Z" }],

@@ -6,7 +6,7 @@ import { isLive, type WatchHealth, type WatchLimits } from "../informer/watch-he
 import { linkOf } from "../judgement/link.ts";
 import { minTroubleDuration, ReconnectBackoff } from "./reconnect-backoff.ts";
 
-export interface DeafnessDeps {
+export interface StalledWatchDeps {
   readonly limits: WatchLimits;
   readonly leader: Pick<Config["leader"], "sickFor" | "renewDeadline">;
   readonly renewConnection: () => void;
@@ -21,13 +21,13 @@ interface Watches {
  * A leader is deaf if it renews its Lease, but its lists or watches of Nodes or Leases fail or are stuck. It keeps the
  * other boards from leading, but does not notice boards that fall silent or return (docs/judgement.md#unwell-boards).
  */
-export class Deafness {
+export class StalledWatchDetector {
   readonly #ambient: Ambient;
-  readonly #deps: DeafnessDeps;
+  readonly #deps: StalledWatchDeps;
   readonly #connections: ReconnectBackoff;
   #since: Instant | undefined;
 
-  constructor(ambient: Ambient, deps: DeafnessDeps) {
+  constructor(ambient: Ambient, deps: StalledWatchDeps) {
     this.#ambient = ambient;
     this.#deps = deps;
     this.#connections = new ReconnectBackoff(minTroubleDuration(deps.leader), deps.renewConnection);
@@ -57,7 +57,7 @@ export class Deafness {
 }
 
 /** A watch that ends sooner, without news, was never useful. */
-const shortest: Millis = 1000;
+const minWatchDuration: Millis = 1000;
 
 /**
  * When the leader became deaf; undefined if it is not. `before`: the result of the last check. Deafness counts from the
@@ -79,7 +79,7 @@ function deafSince(
 function hasWorked(watch: WatchHealth, before: Instant, limits: WatchLimits, now: Instant): boolean {
   const { lastNews, lastReceived, notLiveSince, resumedAt } = watch;
   if (lastNews !== undefined && isAfter(lastNews, before)) return true;
-  if (isLive(watch, limits, now)) return resumedAt === undefined || elapsed(resumedAt, now) >= shortest;
+  if (isLive(watch, limits, now)) return resumedAt === undefined || elapsed(resumedAt, now) >= minWatchDuration;
   return lastReceived === undefined && notLiveSince === undefined;
 }
 

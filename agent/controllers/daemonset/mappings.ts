@@ -5,7 +5,13 @@ import { controllerOf } from "../../api/owners.ts";
 import { controllerRevisions, daemonSets, nodes, pods } from "../../api/resources.ts";
 import { matchesLabels } from "../../api/selectors.ts";
 import { taintsOf } from "../../api/taints.ts";
-import { type Seen, type SiteView, type WatchSpec, wake, wakeOnChange } from "../../loop/controller.ts";
+import {
+  type EnqueueMapping,
+  enqueueOn,
+  enqueueOnChange,
+  type ObjectChange,
+  type SiteView,
+} from "../../loop/controller.ts";
 import { eligibilityOf } from "./eligibility.ts";
 import { selectorOf } from "./selector.ts";
 
@@ -14,23 +20,23 @@ import { selectorOf } from "./selector.ts";
  * deleted Node, or one that becomes ineligible for new pods, is reflected in the status only at the next of these
  * changes.
  */
-export const setWakes: readonly WatchSpec[] = [
-  wake(daemonSets, ({ key }) => [key]),
-  wake(pods, ownersOf),
-  wake(controllerRevisions, ownersOf),
-  wakeOnChange(nodes, setsForBoard),
+export const setMappings: readonly EnqueueMapping[] = [
+  enqueueOn(daemonSets, ({ key }) => [key]),
+  enqueueOn(pods, ownersOf),
+  enqueueOn(controllerRevisions, ownersOf),
+  enqueueOnChange(nodes, setsForBoard),
 ];
 
 /**
  * The sets that control the object before and after the change; for an object without a controller, every set whose
  * selector matches it.
  */
-function* ownersOf({ before, after, swept }: Seen<KubeObject>, site: SiteView): Generator<string | undefined> {
+function* ownersOf({ before, after, resync }: ObjectChange<KubeObject>, site: SiteView): Generator<string | undefined> {
   const [was, is] = [before && controllerKey(before, site), after && controllerKey(after, site)];
   if (was !== undefined && was !== is) yield was;
   if (is !== undefined) yield is;
-  // A sweep enqueues all sets anyway.
-  if (swept || after === undefined || controllerOf(after) !== undefined) return;
+  // A resync enqueues all sets anyway.
+  if (resync || after === undefined || controllerOf(after) !== undefined) return;
   const isSame =
     before !== undefined && controllerOf(before) === undefined && isSameJson(labels(before), labels(after));
   if (!isSame) yield* matchingSets(after, site);
@@ -52,7 +58,7 @@ function* matchingSets(object: KubeObject, site: SiteView): Generator<string | u
 }
 
 /** The sets affected by a change of a Node. Only labels and taints decide where daemon pods may run. */
-function* setsForBoard({ key, before, after }: Seen<Node>, site: SiteView): Generator<string | undefined> {
+function* setsForBoard({ key, before, after }: ObjectChange<Node>, site: SiteView): Generator<string | undefined> {
   if (after === undefined) return;
   if (before && isSameJson(labels(before), labels(after)) && isSameJson(taintsOf(before), taintsOf(after))) return;
   const present = new Set<string>();

@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
 import {
-  begun,
-  failed,
   firstWrite,
   interruptedSince,
   isInterrupted,
-  succeeded,
-  type WriteHealth,
-} from "../../../agent/election/write-health.ts";
+  type LeaseRenewalHealth,
+  recordAttempt,
+  recordFailure,
+  recordSuccess,
+} from "../../../agent/election/lease-renewal-health.ts";
 
 const blip = 10_000;
 const at = (seconds: number) => ({ mono: 1000 * seconds, wall: 0 });
@@ -15,12 +15,13 @@ const at = (seconds: number) => ({ mono: 1000 * seconds, wall: 0 });
 const quick = firstWrite(at(90), at(90.1));
 
 /** A renewal begun at this second, which the server refused. */
-const refused = (health: WriteHealth, second: number): WriteHealth => failed(begun(health, at(second)));
-const renewed = (health: WriteHealth, began: number, now = began): WriteHealth =>
-  succeeded(begun(health, at(began)), at(began), blip, at(now));
+const refused = (health: LeaseRenewalHealth, second: number): LeaseRenewalHealth =>
+  recordFailure(recordAttempt(health, at(second)));
+const renewed = (health: LeaseRenewalHealth, began: number, now = began): LeaseRenewalHealth =>
+  recordSuccess(recordAttempt(health, at(began)), at(began), blip, at(now));
 
 describe("failed renewals", () => {
-  test("a single one is an interruption if it is older than a blip", () => {
+  test("one failed renewal is an interruption once it is older than link.blip", () => {
     const health = refused(quick, 100);
     expect([110, 110.001].map((second) => isInterrupted(health, blip, at(second)))).toEqual([false, true]);
   });
@@ -67,7 +68,7 @@ describe("failed renewals", () => {
 
 describe("a renewal without an answer", () => {
   test("is an interruption once it has taken longer than a blip", () => {
-    const health = begun(quick, at(100));
+    const health = recordAttempt(quick, at(100));
     expect([110, 110.001].map((second) => isInterrupted(health, blip, at(second)))).toEqual([false, true]);
   });
 
@@ -78,7 +79,7 @@ describe("a renewal without an answer", () => {
   test("is not an interruption on a link where renewals normally take that long", () => {
     const slow = firstWrite(at(88), at(100));
     expect(renewed(slow, 100, 112)).toMatchObject({ restoredAt: undefined, lastTook: 12_000 });
-    expect([124, 124.001].map((second) => isInterrupted(begun(slow, at(100)), blip, at(second)))).toEqual([
+    expect([124, 124.001].map((second) => isInterrupted(recordAttempt(slow, at(100)), blip, at(second)))).toEqual([
       false,
       true,
     ]);

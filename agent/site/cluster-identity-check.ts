@@ -31,7 +31,7 @@ function difference(recorded: string | undefined, found: string): string {
 
 const isUid = (identity: string): boolean => identity.startsWith("uid:");
 
-export interface HomeClusterDeps {
+export interface ClusterIdentityDeps {
   readonly client: Pick<KubeClient, "get">;
   /** Identifies the cluster if its uid cannot be read: a hash of the server's address and CA certificates. */
   readonly address: () => Promise<string>;
@@ -40,18 +40,18 @@ export interface HomeClusterDeps {
   readonly identified: (cluster: string) => void;
 }
 
-const retries = { first: 500, most: 15_000 } as const;
+const retries = { first: 500, max: 15_000 } as const;
 
 /**
  * Ties the cache to the cluster that it was filled from. In another cluster a watch could resume at the stored position
  * without an error, although the cached objects are not that cluster's. The uid of the kube-system namespace identifies
  * a cluster.
  */
-export class HomeCluster {
+export class ClusterIdentityCheck {
   readonly #ambient: Ambient;
-  readonly #deps: HomeClusterDeps;
+  readonly #deps: ClusterIdentityDeps;
 
-  constructor(ambient: Ambient, deps: HomeClusterDeps) {
+  constructor(ambient: Ambient, deps: ClusterIdentityDeps) {
     this.#ambient = ambient;
     this.#deps = deps;
   }

@@ -1,12 +1,12 @@
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { until } from "../support/agent-process.ts";
-import { boardsOnly } from "../support/boards-only.ts";
-import { missingAssets } from "../support/kube/kube-cluster.ts";
-import { KubeSite } from "../support/kube/kube-site.ts";
-import { FaultyLink } from "../support/links/faulty-link.ts";
-import { boardName, fill } from "../support/load.ts";
+import { until } from "../../support/agent-process.ts";
+import { boardsOnly } from "../../support/boards-only.ts";
+import { missingAssets } from "../../support/kube/kube-cluster.ts";
+import { KubeSite } from "../../support/kube/kube-site.ts";
+import { FaultyLink } from "../../support/links/faulty-link.ts";
+import { boardName, fill } from "../../support/load.ts";
 
 const [own, lost] = [0, 1];
 const podsAt = "/api/v1/namespaces/default/pods";

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Pod, Service } from "../../../../agent/api/core.ts";
 import { pods, services } from "../../../../agent/api/resources.ts";
 import { atOnce } from "../../../../agent/base/steps.ts";
-import { podWake, selectedPods } from "../../../../agent/controllers/service/wakes.ts";
+import { enqueueOnPod, selectedPods } from "../../../../agent/controllers/service/mappings.ts";
 import type { SiteView } from "../../../../agent/loop/controller.ts";
 import { countedSite } from "../counted-site.ts";
 import { service, webPod } from "./objects.ts";
@@ -26,7 +26,7 @@ const elsewhere = named("elsewhere", { selector: { app: "web" } }, "other");
 const { site } = siteWith({ services: [front, back, tier, all, byHand, elsewhere] });
 
 const woken = (before: Pod | undefined, after: Pod | undefined, on: SiteView = site): readonly string[] =>
-  [...podWake(0).keys({ key: "default/a", before, after }, on)].filter((key) => key !== undefined).sort();
+  [...enqueueOnPod(0).keys({ key: "default/a", before, after }, on)].filter((key) => key !== undefined).sort();
 
 const pod = webPod("a");
 const changed = (change: Parameters<typeof webPod>[1]): Pod => webPod("a", { version: "2", ...change });
@@ -80,7 +80,9 @@ describe("a pod wakes the services whose selectors match it", () => {
   });
 
   test("but not in a sweep, in which each service is enqueued separately", () => {
-    expect([...podWake(0).keys({ key: "default/a", before: undefined, after: pod, swept: "first" }, site)]).toEqual([]);
+    expect([
+      ...enqueueOnPod(0).keys({ key: "default/a", before: undefined, after: pod, resync: "first" }, site),
+    ]).toEqual([]);
   });
 });
 

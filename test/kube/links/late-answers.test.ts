@@ -1,13 +1,13 @@
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { Authority, hasOpenssl } from "../agent/client/certificates.ts";
-import { type AgentProcess, until } from "../support/agent-process.ts";
-import { missingAssets } from "../support/kube/kube-cluster.ts";
-import { KubeSite } from "../support/kube/kube-site.ts";
-import { LateLink, type LateRequest } from "../support/links/late-link.ts";
-import { boardName, fillBoards } from "../support/load.ts";
-import { rest } from "../support/rest.ts";
+import { Authority, hasOpenssl } from "../../agent/client/certificates.ts";
+import { type AgentProcess, until } from "../../support/agent-process.ts";
+import { missingAssets } from "../../support/kube/kube-cluster.ts";
+import { KubeSite } from "../../support/kube/kube-site.ts";
+import { LateLink, type LateRequest } from "../../support/links/late-link.ts";
+import { boardName, fillBoards } from "../../support/load.ts";
+import { rest } from "../../support/rest.ts";
 
 const leader = { duration: "6s", renewDeadline: "4s", retry: "1s", followers: "poll" };
 /** Two durations and two retry periods, in seconds. */

@@ -6,7 +6,10 @@ import { afterEach, describe, expect, test } from "vitest";
 import { readRemote, startRemote, writeRemote } from "../../../../agent/config/remote-file.ts";
 import { judgeRemote } from "../../../../agent/config/remote-judge.ts";
 import { type Fault, inForce } from "../../../../agent/config/remote-record.ts";
-import { ConfigKeeper, type ConfigKeeperDeps } from "../../../../agent/fleet/configuration/config-keeper.ts";
+import {
+  type ConfigKeeperDeps,
+  FleetConfigRollout,
+} from "../../../../agent/fleet/configuration/fleet-config-rollout.ts";
 import type { FleetEvent } from "../../../../agent/fleet/reporting/fleet-events.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { RecordingLog } from "../../../support/recording-log.ts";
@@ -40,7 +43,7 @@ class Board {
   /** What becomes of settings that are read again. */
   outcome: ReturnType<ConfigKeeperDeps["reload"]> = "begins";
   reloads = 0;
-  keeper: ConfigKeeper;
+  keeper: FleetConfigRollout;
   #stop = new AbortController();
   #running: Promise<void> = Promise.resolve();
 
@@ -91,12 +94,12 @@ class Board {
     await this.reload();
   }
 
-  #live(version: number | undefined): ConfigKeeper {
+  #live(version: number | undefined): FleetConfigRollout {
     this.inForce = version;
     this.effectOf(version);
     this.#stop = new AbortController();
     const ambient = { clock: this.clock, random: new SeededRandom(), log: new RecordingLog() };
-    const keeper = new ConfigKeeper(ambient, {
+    const keeper = new FleetConfigRollout(ambient, {
       read: () => readRemote(this.folder),
       write: (record) => {
         if (++this.writes >= this.cutAtWrite) throw new PowerCut();

@@ -6,7 +6,7 @@ import type { Millis } from "../../base/clock.ts";
  * How long a pod may stay on a board with this taint. 0 if it does not tolerate the taint; Infinity if it stays
  * permanently.
  */
-export interface Window {
+export interface TolerationTime {
   readonly taint: Taint;
   readonly length: Millis;
 }
@@ -15,7 +15,7 @@ export interface Window {
  * The window for a taint. The first matching toleration decides, even if a later one allows a longer stay. An
  * unparsable tolerationSeconds counts as absent, because no pod is evicted because of a value that we cannot parse.
  */
-export function windowOf(taint: Taint, tolerations: readonly Toleration[] | undefined): Window {
+export function tolerationTimeFor(taint: Taint, tolerations: readonly Toleration[] | undefined): TolerationTime {
   const matching = firstFor(taint, tolerations);
   if (matching === undefined) return { taint, length: 0 };
   const seconds = matching.tolerationSeconds;
@@ -23,7 +23,7 @@ export function windowOf(taint: Taint, tolerations: readonly Toleration[] | unde
 }
 
 /** The first matching toleration for each taint, in the pod's order; the others change no window. */
-export function decisive(
+export function firstMatchingTolerations(
   tolerations: readonly Toleration[] | undefined,
   taints: readonly Taint[],
 ): readonly Toleration[] {
@@ -35,11 +35,11 @@ const firstFor = (taint: Taint, tolerations: readonly Toleration[] | undefined):
   tolerations?.find((toleration) => tolerates(toleration, taint));
 
 /** The length of the shortest window; Infinity if there is none. */
-export const shortest = (windows: readonly Window[]): Millis =>
+export const minLength = (windows: readonly TolerationTime[]): Millis =>
   windows.reduce((least, { length }) => Math.min(least, length), Number.POSITIVE_INFINITY);
 
 /** The windows that end. A pod's timer belongs to these; windows without an end do not affect its start. */
-export const limited = (windows: readonly Window[]): readonly Window[] =>
+export const finiteTimes = (windows: readonly TolerationTime[]): readonly TolerationTime[] =>
   windows.filter(({ length }) => Number.isFinite(length));
 
 /** Identifies a taint, even among taints with the same name that were added at other times. */

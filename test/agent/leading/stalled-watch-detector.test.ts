@@ -1,15 +1,15 @@
 import { expect, test } from "vitest";
 import type { Instant, Millis } from "../../../agent/base/clock.ts";
 import {
-  closed,
-  delivering,
   neverConnected,
-  opened,
-  received,
-  renewed,
+  recordClose,
+  recordDelivery,
+  recordNews,
+  recordOpen,
+  recordReceipt,
   type WatchHealth,
 } from "../../../agent/informer/watch-health.ts";
-import { Deafness } from "../../../agent/leading/deafness.ts";
+import { StalledWatchDetector } from "../../../agent/leading/stalled-watch-detector.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { RecordingLog } from "../../support/recording-log.ts";
 import { SeededRandom } from "../../support/seeded-random.ts";
@@ -23,7 +23,11 @@ function leader(timing = { sickFor: 60 * second, renewDeadline: 40 * second }) {
   /** When the connection was renewed, in seconds. */
   const renewed: number[] = [];
   let now = 0;
-  const deafness = new Deafness(ambient, { limits, leader: timing, renewConnection: () => renewed.push(now) });
+  const deafness = new StalledWatchDetector(ambient, {
+    limits,
+    leader: timing,
+    renewConnection: () => renewed.push(now),
+  });
   /** Looks every 5 s, from `from` to `to`; both watches are down since `down`, or that of Leases has no news since `stuck`. */
   const look = (from: number, to: number, { down, stuck }: { down?: number; stuck?: number } = {}): void => {
     for (now = from; now <= to; now += 5) {
@@ -50,11 +54,11 @@ function healthAt(now: number, history: History): WatchHealth {
   return history
     .filter(([seconds]) => seconds <= now)
     .reduce((health: WatchHealth, [seconds, is]) => {
-      if (is === "opened") return opened(health, limits, at(seconds));
-      if (is === "closed") return closed(health, limits, at(seconds));
-      if (is === "listed") return delivering(health);
-      const after = received(health, limits, at(seconds));
-      return is === "news" ? renewed(after, at(seconds)) : after;
+      if (is === "opened") return recordOpen(health, limits, at(seconds));
+      if (is === "closed") return recordClose(health, limits, at(seconds));
+      if (is === "listed") return recordDelivery(health);
+      const after = recordReceipt(health, limits, at(seconds));
+      return is === "news" ? recordNews(after, at(seconds)) : after;
     }, neverConnected);
 }
 

@@ -5,17 +5,17 @@ import { WakeSignal } from "../../base/concurrency/wake-signal.ts";
 import type { JsonRecord } from "../../base/json.ts";
 import type { Effect } from "../../commands/desk/controls.ts";
 import {
-  committed,
+  commitTrial,
   type Fault,
   inForce,
   type Kept,
   ownFiles,
   type RemoteRecord,
   type RemoteRejection,
-  rejected,
-  returned,
-  rolledBack,
-  tried,
+  recordRejection,
+  recordTrial,
+  returnTo,
+  rollBack,
   type Vitals,
 } from "../../config/remote-record.ts";
 import type { ConfigPart, ProblemPart } from "../../status/parts.ts";
@@ -35,8 +35,9 @@ export interface ConfigKeeperDeps {
   /** The faults of the stored settings that are not in force. */
   readonly leftOut: () => readonly Fault[];
   /**
-   * Applies the stored settings. "begins": this agent stops, and a new one starts with the settings in the same
-   * process.
+   * Applies the stored settings. begins: this agent stops, and a new one starts with the settings in the same process.
+   * taken: they took effect in the running agent. unchanged: they were in force already. refused: they would be invalid
+   * here, or fewer would be in force than before, so nothing changes.
    */
   readonly reload: () => "begins" | "taken" | "unchanged" | "refused";
   readonly vitals: () => Vitals;
@@ -49,7 +50,7 @@ export interface ConfigKeeperDeps {
 const beforeReload: Millis = 2000;
 
 /** Maximum number of reported faults of stored settings that are not in force. */
-const mostReported = 20;
+const maxReported = 20;
 
 /** Minimum interval between two writes of a refusal to disk. */
 const notePause: Millis = 300_000;
@@ -58,7 +59,7 @@ const notePause: Millis = 300_000;
  * Handles the settings that the fleet wants: they are validated as a whole, applied on trial, then kept or rolled back.
  * Each step is stored before the next begins, so a restart resumes at the right one.
  */
-export class ConfigKeeper {
+export class FleetConfigRollout {
   readonly #ambient: Ambient;
   readonly #deps: ConfigKeeperDeps;
   readonly #bell: WakeSignal;
@@ -148,7 +149,8 @@ export class ConfigKeeper {
     const { trial, verdict } = this.#record;
     const isKnown =
       verdict?.hash === hash && verdict.version === version && verdict.faults[0]?.message === fault.message;
-    if (!trial && !isKnown) this.#note(rejected(this.#record, { version, hash, state: "rejected", faults: [fault] }));
+    if (!trial && !isKnown)
+      this.#note(recordRejection(this.#record, { version, hash, state: "rejected", faults: [fault] }));
   }
 
   /** The content of `config/reported`; undefined if the fleet has never sent settings. */
@@ -161,7 +163,7 @@ export class ConfigKeeper {
       const errors = [{ path: "", code: "not-stored", message: why }] satisfies Fault[];
       return { desiredVersion: version ?? null, appliedVersion, state: "pending", hash, errors };
     }
-    const leftOut = this.#deps.leftOut().slice(0, mostReported);
+    const leftOut = this.#deps.leftOut().slice(0, maxReported);
     if (desired === undefined && verdict === undefined && leftOut.length === 0) return undefined;
     return {
       desiredVersion: verdict?.version ?? desired?.version ?? null,
@@ -208,7 +210,7 @@ export class ConfigKeeper {
   }
 
   async rollback(toVersion: number | undefined, dryRun: boolean): Promise<Effect> {
-    const next = returned(this.#record, toVersion);
+    const next = returnTo(this.#record, toVersion);
     if (next === undefined) {
       const good = this.#record.good.map(({ version }) => version);
       const versions = [...good, `${ownFiles} (this board's own files alone)`].join(", ");
@@ -226,16 +228,16 @@ export class ConfigKeeper {
     const { version, hash, config } = document;
     const faults = this.#deps.judge(document);
     if (faults.length > 0) {
-      this.#keep(rejected(record, { version, hash, state: "rejected", faults }));
+      this.#keep(recordRejection(record, { version, hash, state: "rejected", faults }));
       this.#reportEvent("config.rejected", "warning", { version, errors: faults });
       return;
     }
     if (JSON.stringify(record.current?.config) === JSON.stringify(config)) {
       // The settings are the same as those in force, so only the version number changes.
-      this.#keep(committed(record, document), true);
+      this.#keep(commitTrial(record, document), true);
       return;
     }
-    this.#keep(tried(record, { document, canaryMs, before: this.#deps.vitals() }), true);
+    this.#keep(recordTrial(record, { document, canaryMs, before: this.#deps.vitals() }), true);
   }
 
   /** Waits for the end of the trial. Every part that was healthy before the trial must be healthy at its end. */
@@ -279,7 +281,7 @@ export class ConfigKeeper {
       return;
     }
     const { version } = document;
-    this.#keep(committed(this.#record, document));
+    this.#keep(commitTrial(this.#record, document));
     this.#ambient.log.info("the fleet's new settings have passed their trial and are kept", { version });
     this.#reportEvent("config.applied", "info", { version });
   }
@@ -290,7 +292,7 @@ export class ConfigKeeper {
 
   #goBack(why: string, isInForce: boolean): void {
     const version = this.#record.trial?.document.version;
-    this.#keep(rolledBack(this.#record, why), isInForce);
+    this.#keep(rollBack(this.#record, why), isInForce);
     this.#ambient.log.error("the fleet's new settings were rolled back", { version, why });
     this.#reportEvent("config.rolled-back", "critical", { version, why });
   }

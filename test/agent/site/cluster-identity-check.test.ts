@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { KubeObject } from "../../../agent/api/meta.ts";
 import { ApiError } from "../../../agent/client/api-error.ts";
-import { HomeCluster, OtherClusterError } from "../../../agent/site/home-cluster.ts";
+import { ClusterIdentityCheck, OtherClusterError } from "../../../agent/site/cluster-identity-check.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { RecordingLog } from "../../support/recording-log.ts";
 import { SeededRandom } from "../../support/seeded-random.ts";
@@ -14,7 +14,7 @@ function setUp() {
   const facts = new Map<string, string>();
   const identified: string[] = [];
   const world = { uid: "east" as string | Error, address: "a1", asked: 0 };
-  const home = new HomeCluster(
+  const home = new ClusterIdentityCheck(
     { clock, log: new RecordingLog(), random: new SeededRandom() },
     {
       client: {

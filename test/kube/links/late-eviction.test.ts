@@ -1,13 +1,13 @@
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { Authority, hasOpenssl } from "../agent/client/certificates.ts";
-import { until } from "../support/agent-process.ts";
-import { boardsOnly } from "../support/boards-only.ts";
-import { missingAssets } from "../support/kube/kube-cluster.ts";
-import { KubeSite } from "../support/kube/kube-site.ts";
-import { LateLink } from "../support/links/late-link.ts";
-import { boardName, fill } from "../support/load.ts";
+import { Authority, hasOpenssl } from "../../agent/client/certificates.ts";
+import { until } from "../../support/agent-process.ts";
+import { boardsOnly } from "../../support/boards-only.ts";
+import { missingAssets } from "../../support/kube/kube-cluster.ts";
+import { KubeSite } from "../../support/kube/kube-site.ts";
+import { LateLink } from "../../support/links/late-link.ts";
+import { boardName, fill } from "../../support/load.ts";
 
 const [first, second, lost] = [0, 1, 2];
 const pods = "/api/v1/namespaces/default/pods";

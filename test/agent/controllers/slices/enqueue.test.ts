@@ -2,12 +2,12 @@ import { describe, expect, test } from "vitest";
 import type { EndpointSlice } from "../../../../agent/api/core.ts";
 import { serviceNameLabel } from "../../../../agent/api/index-values.ts";
 import { atOnce } from "../../../../agent/base/steps.ts";
+import { enqueueOnSlice, slicesOf } from "../../../../agent/controllers/slices/enqueue.ts";
 import { managedByLabel } from "../../../../agent/controllers/slices/slice.ts";
-import { slicesOf, sliceWake } from "../../../../agent/controllers/slices/wake.ts";
 import type { SiteView } from "../../../../agent/loop/controller.ts";
 
 const us = "endpointslice-controller.k8s.io";
-const { keys } = sliceWake(us, 0);
+const { keys } = enqueueOnSlice(us, 0);
 const nothing: Partial<SiteView> = {};
 
 const slice = (metadata: Partial<EndpointSlice["metadata"]> = {}, labels: object = {}): EndpointSlice => ({

@@ -1,6 +1,11 @@
 import { describe, expect, test } from "vitest";
 import type { Toleration } from "../../../../agent/api/core.ts";
-import { identityOf, keyOfIdentity, shortest, windowOf } from "../../../../agent/controllers/taint-eviction/window.ts";
+import {
+  identityOf,
+  keyOfIdentity,
+  minLength,
+  tolerationTimeFor,
+} from "../../../../agent/controllers/taint-eviction/toleration-time.ts";
 import { taint } from "../../../support/builders.ts";
 
 const a = taint("testTaint1=test1:NoExecute");
@@ -31,23 +36,23 @@ describe("the time that a pod may stay on a board with a taint", () => {
     ["is nothing for an unknown operator", [tolerates(5, { operator: "Near" })], 0],
     ["is nothing for a numeric operator", [tolerates(5, { operator: "Gt" })], 0],
   ])("%s", (_name, tolerations, length) => {
-    expect(windowOf(a, tolerations).length).toBe(length);
+    expect(tolerationTimeFor(a, tolerations).length).toBe(length);
   });
 
   test("is unlimited if the seconds are not a number", () => {
     const odd: Toleration = { ...tolerates(), tolerationSeconds: Number.NaN };
-    expect(windowOf(a, [odd]).length).toBe(forever);
+    expect(tolerationTimeFor(a, [odd]).length).toBe(forever);
   });
 });
 
 test.each([
-  ["no window", [], forever],
-  ["one window without a limit", [forever], forever],
-  ["the shorter of two windows", [1000, 2000], 1000],
-  ["one of two windows without a limit", [1000, forever], 1000],
-  ["two windows in either order", [forever, 1000], 1000],
-])("the shortest of several windows counts: %s", (_name, lengths, least) => {
-  expect(shortest(lengths.map((length) => ({ taint: a, length })))).toBe(least);
+  ["none", [], forever],
+  ["one without a limit", [forever], forever],
+  ["two limits", [1000, 2000], 1000],
+  ["one limit of two", [1000, forever], 1000],
+  ["the same in either order", [forever, 1000], 1000],
+])("the shortest toleration time applies: %s", (_name, lengths, least) => {
+  expect(minLength(lengths.map((length) => ({ taint: a, length })))).toBe(least);
 });
 
 test("a taint is identified by key, value, effect and the time it was added", () => {

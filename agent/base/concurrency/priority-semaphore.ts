@@ -4,7 +4,7 @@ import { type Lane, Lanes, lanes } from "./lanes.ts";
  * A semaphore with lanes. Each lane leaves an eighth of the permits to the lanes before it, so that unanswered requests
  * of one lane never block a more important one.
  */
-export class Permits {
+export class PrioritySemaphore {
   readonly #most: number;
   readonly #line = new Lanes();
   readonly #taken = lanes.map(() => 0);

@@ -4,7 +4,7 @@ import { isSameJson } from "../../api/json.ts";
 import { endpointSlices } from "../../api/resources.ts";
 import type { Millis } from "../../base/clock.ts";
 import type { Steps } from "../../base/steps.ts";
-import { type Seen, type SiteView, wake } from "../../loop/controller.ts";
+import { enqueueOn, type ObjectChange, type SiteView } from "../../loop/controller.ts";
 import { pick } from "../service/map-patch.ts";
 import { managedByLabel } from "./slice.ts";
 
@@ -22,7 +22,7 @@ export function* eachSlice(service: string, controller: string, site: SiteView):
  * Maximum length, in characters, of all distinct labels and annotations kept for one service's slices: three times what
  * the API server permits for one object. Usually all slices have the labels of their service.
  */
-const mostMetadata = 1_000_000;
+const maxMetadata = 1_000_000;
 
 /**
  * The slices that `eachSlice` returns, as a list read in steps. Values that several slices share are kept once, because
@@ -40,8 +40,8 @@ export function* slicesOf(service: string, controller: string, site: SiteView): 
         ...rest,
         // If the other labels do not fit, the slice appears relabelled, so this pass writes its labels again, and a
         // later pass removes the old ones.
-        labels: texts.within(mostMetadata, labels) ?? pick(labels, managedByLabel, serviceNameLabel),
-        annotations: texts.within(mostMetadata, annotations) ?? {},
+        labels: texts.within(maxMetadata, labels) ?? pick(labels, managedByLabel, serviceNameLabel),
+        annotations: texts.within(maxMetadata, annotations) ?? {},
         ownerReferences: owners.of(ownerReferences),
       },
     });
@@ -83,13 +83,13 @@ const correctionPause: Millis = 1000;
  * only of annotations or owners do not enqueue anything, as in kube-controller-manager, and are corrected at the next
  * change of another kind.
  */
-export const sliceWake = (controller: string, batch: Millis) => {
-  const keysOf = ({ before, after }: Seen<EndpointSlice>): readonly string[] => {
+export const enqueueOnSlice = (controller: string, batch: Millis) => {
+  const keysOf = ({ before, after }: ObjectChange<EndpointSlice>): readonly string[] => {
     if (isSameContent(before, after)) return [];
     const concerned = [before, after].filter((slice) => isManagedBy(slice, controller));
     return concerned.flatMap((slice) => (slice && serviceOf(slice)) ?? []);
   };
-  return wake(endpointSlices, keysOf, Math.max(correctionPause, batch));
+  return enqueueOn(endpointSlices, keysOf, Math.max(correctionPause, batch));
 };
 
 /** Whether generation and labels are equal. Not every API server increments the generation when labels change. */

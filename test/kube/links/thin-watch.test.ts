@@ -1,11 +1,11 @@
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { afterAll, beforeAll, describe, test } from "vitest";
-import { type AgentProcess, until } from "../support/agent-process.ts";
-import { missingAssets } from "../support/kube/kube-cluster.ts";
-import { KubeSite } from "../support/kube/kube-site.ts";
-import { FaultyLink } from "../support/links/faulty-link.ts";
-import { boardName, fill } from "../support/load.ts";
+import { type AgentProcess, until } from "../../support/agent-process.ts";
+import { missingAssets } from "../../support/kube/kube-cluster.ts";
+import { KubeSite } from "../../support/kube/kube-site.ts";
+import { FaultyLink } from "../../support/links/faulty-link.ts";
+import { boardName, fill } from "../../support/load.ts";
 
 const podsAt = "/api/v1/namespaces/default/pods";
 const setsAt = "/apis/apps/v1/namespaces/default/daemonsets";

@@ -2,34 +2,34 @@
  * The result of a check. ok: no fault. info: a notice, not a fault. warn: it works, but not properly. fail: it does not
  * work until an operator acts. skip: not checked.
  */
-export type VerdictLevel = "ok" | "info" | "warn" | "fail" | "skip";
+export type CheckLevel = "ok" | "info" | "warn" | "fail" | "skip";
 
-export interface CheckVerdict {
-  readonly level: VerdictLevel;
+export interface CheckResult {
+  readonly level: CheckLevel;
   /** One line; for a skipped check, the reason. */
   readonly message: string;
   /** What the operator can do. */
   readonly hint?: string | undefined;
 }
 
-const verdict =
-  (level: VerdictLevel) =>
-  (message: string, hint?: string): CheckVerdict => ({ level, message, ...(hint !== undefined && { hint }) });
+const resultOf =
+  (level: CheckLevel) =>
+  (message: string, hint?: string): CheckResult => ({ level, message, ...(hint !== undefined && { hint }) });
 
-export const ok = verdict("ok");
-export const info = verdict("info");
-export const warn = verdict("warn");
-export const fail = verdict("fail");
-export const skip = (reason: string): CheckVerdict => ({ level: "skip", message: reason });
+export const ok = resultOf("ok");
+export const info = resultOf("info");
+export const warn = resultOf("warn");
+export const fail = resultOf("fail");
+export const skip = (reason: string): CheckResult => ({ level: "skip", message: reason });
 
 /** The verdict of a check that needs the API server when it could not be reached; api.tls reports why. */
 export const unreached = skip("the API server was not reached (api.tls)");
 
-const gravity: Readonly<Record<VerdictLevel, number>> = { fail: 0, warn: 1, info: 2, ok: 3, skip: 4 };
+const gravity: Readonly<Record<CheckLevel, number>> = { fail: 0, warn: 1, info: 2, ok: 3, skip: 4 };
 
 /** Combines several verdicts of one check into one with the most severe level, and all messages of that level. */
-export function gravest(verdicts: readonly CheckVerdict[]): CheckVerdict {
-  const sorted = [...verdicts].sort((a, b) => gravity[a.level] - gravity[b.level]);
+export function gravest(results: readonly CheckResult[]): CheckResult {
+  const sorted = [...results].sort((a, b) => gravity[a.level] - gravity[b.level]);
   const [worst] = sorted;
   if (worst === undefined) return skip("there is nothing to check");
   const same = sorted.filter(({ level }) => level === worst.level);

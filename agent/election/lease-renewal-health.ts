@@ -5,7 +5,7 @@ import { elapsed, type Instant, type Millis } from "../base/clock.ts";
  * refuses writes or does not answer them, no heartbeat arrives, although watches may stay open and reads may succeed,
  * so silence during that time says nothing about a board.
  */
-export interface WriteHealth {
+export interface LeaseRenewalHealth {
   /** When the last successful renewal was begun; undefined if there was none. */
   readonly writtenAt: Instant | undefined;
   /** When the first of the renewals that have not succeeded was begun; undefined if the last one succeeded. */
@@ -19,7 +19,7 @@ export interface WriteHealth {
 }
 
 /** The health of a board that does not lead, and so neither renews the Lease nor judges boards. */
-export const neverWritten: WriteHealth = {
+export const neverWritten: LeaseRenewalHealth = {
   writtenAt: undefined,
   pendingSince: undefined,
   failures: 0,
@@ -28,21 +28,29 @@ export const neverWritten: WriteHealth = {
 };
 
 /** The health after the claim with which a term begins. */
-export const firstWrite = (began: Instant, now: Instant): WriteHealth => ({
+export const firstWrite = (began: Instant, now: Instant): LeaseRenewalHealth => ({
   ...neverWritten,
   writtenAt: began,
   lastTook: elapsed(began, now),
 });
 
-export const begun = (health: WriteHealth, at: Instant): WriteHealth => ({
+export const recordAttempt = (health: LeaseRenewalHealth, at: Instant): LeaseRenewalHealth => ({
   ...health,
   pendingSince: health.pendingSince ?? at,
 });
 
-export const failed = (health: WriteHealth): WriteHealth => ({ ...health, failures: health.failures + 1 });
+export const recordFailure = (health: LeaseRenewalHealth): LeaseRenewalHealth => ({
+  ...health,
+  failures: health.failures + 1,
+});
 
 /** The health after a renewal that was begun at `began` succeeded. */
-export const succeeded = (health: WriteHealth, began: Instant, blip: Millis, now: Instant): WriteHealth => ({
+export const recordSuccess = (
+  health: LeaseRenewalHealth,
+  began: Instant,
+  blip: Millis,
+  now: Instant,
+): LeaseRenewalHealth => ({
   ...firstWrite(began, now),
   restoredAt: isInterrupted(health, blip, now) ? now : health.restoredAt,
 });
@@ -51,7 +59,7 @@ export const succeeded = (health: WriteHealth, began: Instant, blip: Millis, now
  * Whether writes have been interrupted for longer than a blip. A pending renewal counts only once it takes much longer
  * than the last one, because answers may be slow on a slow link.
  */
-export const isInterrupted = (health: WriteHealth, blip: Millis, now: Instant): boolean => {
+export const isInterrupted = (health: LeaseRenewalHealth, blip: Millis, now: Instant): boolean => {
   const since = interruptedSince(health);
   return (
     since !== undefined && elapsed(since, now) > (health.failures > 0 ? blip : Math.max(blip, 2 * health.lastTook))
@@ -63,5 +71,5 @@ export const isInterrupted = (health: WriteHealth, blip: Millis, now: Instant): 
  * lost request. After two in a row, the interruption may have begun right after the last success: if the interval
  * between renewals is as long as a blip, an outage of nearly twice that length would otherwise pass for a blip.
  */
-export const interruptedSince = ({ writtenAt, pendingSince, failures }: WriteHealth): Instant | undefined =>
+export const interruptedSince = ({ writtenAt, pendingSince, failures }: LeaseRenewalHealth): Instant | undefined =>
   pendingSince && failures > 1 ? (writtenAt ?? pendingSince) : pendingSince;

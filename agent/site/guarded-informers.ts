@@ -1,23 +1,23 @@
 import type { Ambient } from "../base/ambient.ts";
 import type { InformerSet } from "../informer/informer-set.ts";
 import type { RenewLease, ServerHistory } from "../informer/server-history.ts";
-import { HomeCluster, type HomeClusterDeps } from "./home-cluster.ts";
+import { ClusterIdentityCheck, type ClusterIdentityDeps } from "./cluster-identity-check.ts";
 
-export interface HomeDeps extends HomeClusterDeps {
+export interface GuardedInformersDeps extends ClusterIdentityDeps {
   readonly history: Pick<ServerHistory, "confirmCluster">;
   readonly informers: Pick<InformerSet, "run" | "stats">;
   readonly renew: RenewLease;
 }
 
 /** Runs the informers once it is certain that the caches were filled from this cluster. */
-export class Home {
-  readonly #deps: HomeDeps;
-  readonly #cluster: HomeCluster;
+export class GuardedInformers {
+  readonly #deps: GuardedInformersDeps;
+  readonly #cluster: ClusterIdentityCheck;
   #isListening = false;
 
-  constructor(ambient: Ambient, deps: HomeDeps) {
+  constructor(ambient: Ambient, deps: GuardedInformersDeps) {
     this.#deps = deps;
-    this.#cluster = new HomeCluster(ambient, deps);
+    this.#cluster = new ClusterIdentityCheck(ambient, deps);
   }
 
   /** True while the informers run. */

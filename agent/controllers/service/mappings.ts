@@ -7,7 +7,7 @@ import { pods, services } from "../../api/resources.ts";
 import { labelSelectorOf, matchesLabels } from "../../api/selectors.ts";
 import type { Millis } from "../../base/clock.ts";
 import type { Steps } from "../../base/steps.ts";
-import { type Seen, type SiteView, wakeOnChange } from "../../loop/controller.ts";
+import { enqueueOnChange, type ObjectChange, type SiteView } from "../../loop/controller.ts";
 import { barePod } from "../bare-pod.ts";
 import { SharedPorts } from "./shared-ports.ts";
 import { namedPortsOf } from "./target-port.ts";
@@ -47,12 +47,12 @@ export function* selectedPods(service: Service, site: SiteView): Steps<readonly 
 }
 
 /**
- * Enqueues the services affected by a change of a pod (docs/kubernetes-rules.md#endpoint-triggers). A sweep over all
- * pods enqueues none, because the sweep over services enqueues all of them.
+ * Enqueues the services affected by a change of a pod (docs/kubernetes-rules.md#endpoint-triggers). A resync of all
+ * pods enqueues none, because the resync of services enqueues all of them.
  */
-export const podWake = (batch: Millis) => wakeOnChange(pods, keysOfPod, batch);
+export const enqueueOnPod = (batch: Millis) => enqueueOnChange(pods, keysOfPod, batch);
 
-function* keysOfPod({ before, after }: Seen<Pod>, site: SiteView): Generator<string | undefined> {
+function* keysOfPod({ before, after }: ObjectChange<Pod>, site: SiteView): Generator<string | undefined> {
   const pod = after ?? before;
   if (pod === undefined) return;
   const isChanged = before === undefined || after === undefined || hasChanged(before, after);
