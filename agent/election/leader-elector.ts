@@ -65,12 +65,14 @@ type Attempt = { readonly won: AcquiredLease } | { readonly pause: Millis };
  * 3. It claims a Lease that is absent, released, expired or held by its own previous process, unless it rests or
  *    `whyNotToStand` objects (`Candidacy`).
  * 4. `#claim` writes the holder and the highest term seen plus one. A conflict means that another board was faster.
- *    The claim has its own time limit; a board whose claims are written but answered too late rests (`FruitlessClaims`).
+ *    The claim has its own time limit. A board whose claims are written but answered too late rests
+ *    (`FruitlessClaims`).
  * 5. `#lead` opens a `TermRun`, whose term is trusted from the start of the claim for the duration less a margin
  *    (`LeaseTerm`).
  * 6. `TermRun` runs the work (`lead`) and renews the Lease every `retry`; each renewal extends the trust.
  * 7. `fence` checks the term right before each write of that work, so that nothing is sent once another board may lead.
- * 8. A term ends on stop, on step-down, if its work ends, after `renewDeadline` without a renewal, or if the Lease is lost.
+ * 8. A term ends on stop, on step-down, if its work ends, after `renewDeadline` without a renewal, or if the Lease is
+ *    lost.
  * 9. The term's signal aborts. Once the work has ended, a Lease that is still ours is released, so that no board waits
  *    for it.
  * 10. The board follows again, from step 1. After a step-down, it does not stand before its rest has ended. A rest that

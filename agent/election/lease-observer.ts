@@ -37,8 +37,9 @@ export class LeaseObserver {
   #lastHolder: string | undefined;
 
   /**
-   * `formerTerm`: the highest term that earlier processes of this board saw; undefined if there is none. `shownTerm`: the highest term that this process read outside of the election. `remember` stores each new highest
-   * term for later processes of this board.
+   * `formerTerm`: the highest term that earlier processes of this board saw; undefined if there is none. `shownTerm`: the
+   * highest term that this process read outside of the election. `remember` stores each new highest term for later
+   * processes of this board.
    */
   constructor(
     ambient: Ambient,

@@ -14,14 +14,14 @@ import { type LeaseRecord, maxTerm } from "./lease-record.ts";
 /**
  * The meaning of the Lease for this board, and what follows from it:
  *
- * state     | the Lease                              | `blockedUntil` is from     | a candidate, after that   | a leader
- * ----------|----------------------------------------|----------------------------|---------------------------|-----------
- * absent    | does not exist                         | `formerHolderMayLeadUntil` | creates it                | steps down
- * free      | names no holder                        | `freeLeaseBlockedUntil`    | takes it (*)              | steps down
- * ours      | names this process                     | never blocked              | renews it; takes it (**)  | renews it
- * inherited | names our last process, which is gone  | never blocked              | takes it                  | steps down
- * held      | names another process, or is outdated  | `holderMayLeadUntil`       | takes it                  | steps down
- * contested | as ours, but another process renews it | `holderMayLeadUntil`       | takes it                  | steps down
+ * state     | the Lease                              | `blockedUntil` is from     | then a candidate         | a leader
+ * ----------|----------------------------------------|----------------------------|--------------------------|-----------
+ * absent    | does not exist                         | `formerHolderMayLeadUntil` | creates it               | steps down
+ * free      | names no holder                        | `freeLeaseBlockedUntil`    | takes it (*)             | steps down
+ * ours      | names this process                     | never blocked              | renews it; takes it (**) | renews it
+ * inherited | names our last process, which is gone  | never blocked              | takes it                 | steps down
+ * held      | names another process, or is outdated  | `holderMayLeadUntil`       | takes it                 | steps down
+ * contested | as ours, but another process renews it | `holderMayLeadUntil`       | takes it                 | steps down
  *
  * (*) if it names a successor, after that board's head start, which counts from `freeSince`: when this board first saw
  * the Lease free in this term, for this successor. (**) if it is outdated, which means that it is from a backup: it

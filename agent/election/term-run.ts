@@ -223,8 +223,8 @@ export class TermRun {
   }
 
   /**
-   * Renews every `retry` until the term ends, and answers how it ended. After a failure, the next attempt follows within a quarter of a blip, so
-   * that one lost request does not count as an outage.
+   * Renews every `retry` until the term ends. Returns how it ended. After a failure, the next attempt follows within a
+   * quarter of a blip, so that one lost request does not count as an outage.
    */
   async #renewUntilOver(): Promise<TermEnding> {
     const { clock, log } = this.#ambient;
@@ -275,9 +275,9 @@ export class TermRun {
   }
 
   /**
-   * One renewal; answers how the term ended if the Lease is no longer ours. After a conflict or a server error, the Lease is read and renewed again, as in client-go, because
-   * another client may have changed a label, or our own renewal may have been written although its answer was lost.
-   * Without any answer, another request is pointless.
+   * One renewal. Returns how the term ends if the Lease is no longer ours. After a conflict or a server error, the Lease
+   * is read and renewed again, as in client-go, because another client may have changed a label, or our own renewal may
+   * have been written although its answer was lost. Without any answer, another request is pointless.
    */
   async #renew(signal: AbortSignal): Promise<TermEnding | undefined> {
     const { lock, observer, onRead } = this.#deps;

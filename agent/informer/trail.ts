@@ -4,7 +4,7 @@ import type { LeaseVersion, ServerHistory } from "./server-history.ts";
 
 /** Where a watch resumes, and how it is verified that the server still has the history of the stored objects. */
 export interface Resumption {
-  /** The resourceVersion at which the watch begins: the stored position, or that of an earlier witness. */
+  /** The resourceVersion at which the watch begins: the stored position, or that of an earlier version of the Lease. */
   readonly from: string;
   /** Compares the events that the watch must deliver again first; undefined if there are none. */
   readonly replay: Replay | undefined;
