@@ -1,6 +1,6 @@
 import type { World } from "./edge.ts";
 import { nodeOf } from "./recorder.ts";
-import type { Board } from "./schedule.ts";
+import type { Setting } from "./schedule.ts";
 
 /** The tolerationSeconds of each pod of a board; undefined: without limit. */
 export const tolerances: Readonly<Record<string, number | undefined>> = {
@@ -19,8 +19,9 @@ function pinOf(kind: string, board: number): "StatefulSet" | "board" | undefined
   return kind === "long" && board % 3 === 0 ? "board" : undefined;
 }
 
-/** Whether the eviction of the pod from a board for good gains a second copy of it. */
-export function isMovable(pod: string): boolean {
+/** Whether another board can take over the pod of a board that is dead. */
+export function isMovable(pod: string, { pins }: Setting): boolean {
+  if (!pins) return true;
   const [, kind = "", board = ""] = /^([a-z]+)-pi-(\d+)$/.exec(pod) ?? [];
   return pinOf(kind, Number(board)) === undefined;
 }
@@ -30,12 +31,12 @@ const every = 30_000;
 /** Keeps four pods on every schedulable board, as their owners' controllers would. */
 export class PodKeeper {
   readonly #world: World;
-  readonly #boards: readonly Board[];
+  readonly #setting: Pick<Setting, "boards" | "pins">;
   #isOver = false;
 
-  constructor(world: World, boards: readonly Board[]) {
+  constructor(world: World, setting: Pick<Setting, "boards" | "pins">) {
     this.#world = world;
-    this.#boards = boards;
+    this.#setting = setting;
   }
 
   start(): void {
@@ -55,13 +56,14 @@ export class PodKeeper {
   #pass(): void {
     const { api } = this.#world;
     if (!api.isUp) return;
-    for (const { name: board, number } of this.#boards) {
+    const { boards, pins } = this.#setting;
+    for (const { name: board, number } of boards) {
       const text = api.stored(`nodes/${board}`);
       if (text === undefined) continue;
       const { ready, taints } = nodeOf(text, 0);
       if (ready !== "True" || taints.some((taint) => taint.endsWith(":NoExecute"))) continue;
       for (const [kind, seconds] of Object.entries(tolerances)) {
-        this.#keep(`${kind}-${board}`, { board, seconds, pin: pinOf(kind, number) });
+        this.#keep(`${kind}-${board}`, { board, seconds, pin: pins ? pinOf(kind, number) : undefined });
       }
     }
   }

@@ -144,6 +144,17 @@ describe("of a lost board's pods", () => {
     ]);
   });
 
+  test("those that stay do so under the next leaders too, before and after a reboot, each of which explains it once", async () => {
+    const site = await lostBoard("evidence", { set: { owner: "StatefulSet" } });
+    await site.run("10m");
+    for (const reboot of [false, true]) {
+      await site.lead({ budget: site.budget, kept: site.kept, reboot });
+      await site.run("20m");
+      expect([site.exists("set"), site.heldFor]).toEqual([true, ["no-gain"]]);
+    }
+    expect(events(site, "set")).toHaveLength(3);
+  });
+
   test("a StatefulSet of another API group is replaced like any other pod", async () => {
     const site = await lostBoard("evidence", { set: { owner: "StatefulSet" } });
     const before = site.findPod("set");
@@ -197,6 +208,16 @@ describe("the annotation siteward.dev/on-silence", () => {
     await site.run(hour);
     expect(site.exists("web")).toBe(true);
     expect(events(site, "web")).toEqual([expect.stringContaining("siteward.dev/on-silence of the pod keeps it")]);
+  });
+
+  test("added just before the eviction keeps the pod, although the cache does not show it yet", async () => {
+    const site = await lostBoard("evidence", { web: {} });
+    while (site.noExecute("pi-3").length === 0) await site.run("1s");
+    await site.run("50s");
+    site.delay("Pod");
+    annotate(site, "web", "hold");
+    await site.run("10m");
+    expect([site.exists("web"), site.heldFor]).toEqual([true, ["no-gain"]]);
   });
 
   test("has no effect on evictions for a taint that a person set", async () => {

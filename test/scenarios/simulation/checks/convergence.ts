@@ -71,7 +71,7 @@ function checkPods(
   taints: readonly string[],
 ): readonly string[] {
   const isTainted = taints.some((taint) => lifecycleTaints.includes(taint));
-  const { policy } = recorder.history.setting;
+  const { setting } = recorder.history;
   return Object.entries(tolerances).flatMap(([kind, seconds]) => {
     const name = `${kind}-${plate.name}`;
     const text = api.stored(`pods/default/${name}`);
@@ -81,7 +81,7 @@ function checkPods(
       (one: { type: string; status: string }) => one.type === "Ready" && one.status === "True",
     );
     if (isManaged && (isDeleted || !isReady)) return [`converged: ${name} does not run`];
-    const isKept = policy === "evidence" && !isMovable(name);
+    const isKept = setting.policy === "evidence" && !isMovable(name, setting);
     // The judge of a calm site deletes no pod that stays, but an earlier one, with another view of the boards, may have.
     if (!isManaged && isTainted && isDeleted !== (seconds !== undefined) && !isKept) {
       return [`converged: ${name} is ${isDeleted ? "" : "not "}deleted`];

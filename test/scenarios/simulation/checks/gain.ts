@@ -9,6 +9,9 @@ import { type Act, actText } from "./acts.ts";
 export const checkGain = ({ setting }: History, acts: readonly Act[]): readonly string[] =>
   setting.policy === "evidence"
     ? acts
-        .filter(({ is, pod = "", isDone, isOnRunning }) => is === "evict" && isDone && isOnRunning && !isMovable(pod))
+        .filter(
+          ({ is, pod = "", isDone, isOnRunning }) =>
+            is === "evict" && isDone && isOnRunning && !isMovable(pod, setting),
+        )
         .map((act) => `gain: ${actText(act)}: no other board can take it over`)
     : [];

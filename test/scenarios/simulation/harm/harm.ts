@@ -84,7 +84,8 @@ function deathsOf(acts: readonly DoneAct[], history: History): readonly Death[] 
       later.find((act) => act.is === is && act.pod === pod)?.at;
     const tainted = firstAt("taint");
     const names = evictable.map((kind) => `${kind}-${board}`);
-    const leaving = names.filter((name) => history.setting.policy === "kubernetes" || isMovable(name));
+    const { setting } = history;
+    const leaving = names.filter((name) => setting.policy === "kubernetes" || isMovable(name, setting));
     const gone = leaving.map((name) => firstAt("evict", name));
     const emptied = gone.every((at) => at !== undefined) ? Math.max(...gone) : undefined;
     const after = (at: Millis | undefined): Millis | undefined => at && at - loss;
