@@ -90,7 +90,8 @@ export class PodKeeper {
     };
     const kind = pin === "StatefulSet" ? pin : "ReplicaSet";
     const owner = { apiVersion: "apps/v1", kind, name: "main", uid: `uid-${kind}`, controller: true };
-    const metadata = { name, namespace: "default", ownerReferences: [owner] };
+    // A pod that tolerates everything needs no owner to be replaced by.
+    const metadata = { name, namespace: "default", ...(seconds !== undefined && { ownerReferences: [owner] }) };
     const body = JSON.stringify({ apiVersion: "v1", kind: "Pod", metadata, spec });
     const { status } = api.handle({
       method: "POST",
