@@ -122,7 +122,8 @@ function ownTimer({ pod }: Bound, timer: EvictionTimer | undefined): EvictionTim
 
 /**
  * Whether the eviction of a pod depends on what it would gain: our verdict causes it, and nothing else holds it but
- * perhaps the safety valve. A pod that is being deleted, or that no kubelet has started, has nothing to lose.
+ * perhaps the safety valve. A pod that is being deleted, that no kubelet has started, or whose board an operator
+ * confirmed dead has nothing to lose.
  */
 export function isToWeigh(
   state: Bound,
@@ -130,7 +131,9 @@ export function isToWeigh(
   settings: EvictionSettings,
   now: Instant,
 ): boolean {
-  if (settings.policy !== "evidence" || isTerminating(state.pod) || !isTakenUp(state.pod)) return false;
+  const { pod, silence } = state;
+  if (settings.policy !== "evidence" || silence?.verdict === "dead") return false;
+  if (isTerminating(pod) || !isTakenUp(pod)) return false;
   const due = dueEviction(state, ownTimer(state, memory), settings, now);
   if (due === undefined || !("keys" in due) || !isCausedByUs(due.keys, due.gate)) return false;
   const ruling = rulingOf(groundsOf(state, due, settings, now));

@@ -23,13 +23,18 @@ interface OpenBoards {
 const mostNames = 64;
 /** For how long the names are reused: listing all boards for every pod would cost too much. */
 const freshness: Millis = 5000;
+/**
+ * In characters, as JSON. A pod whose placement rules are longer counts as one that any board can take: a search applies
+ * them to each board, and a tenant's pod may have thousands of rules.
+ */
+const longestRules = 16_384;
 /** Maximum number of claims whose volumes are read for a pod; the others count as usable everywhere. */
 const mostClaims = 8;
 /** Maximum number of claims whose volumes are remembered. */
 const mostKnown = 256;
 /**
- * For how long. The volume of a claim never changes, nor do the boards that can use it; a claim without a volume may get
- * one.
+ * For how long. While a pod uses a claim, its volume does not change, nor do the boards that can use it; a claim without
+ * a volume may get one.
  */
 const remembered = { bound: 3_600_000, unbound: 120_000 } as const;
 
@@ -37,7 +42,7 @@ const remembered = { bound: 3_600_000, unbound: 120_000 } as const;
 export class OtherBoards {
   readonly #seesAll: () => boolean;
   #open: OpenBoards | undefined;
-  /** By namespace and name of the claim; undefined if every board can use its volume. */
+  /** By the pod's uid and the name of the claim; `rules` are undefined if every board can use the volume. */
   readonly #volumes = new Map<
     string,
     { readonly at: Instant; readonly lasts: Millis; readonly rules: PlacementRules | undefined }
@@ -76,7 +81,7 @@ export class OtherBoards {
     site: SiteView,
   ): Steps<Obstacle | undefined> {
     const pod = site.lister(pods).get(key);
-    if (pod === undefined) return undefined;
+    if (pod === undefined || hasLongRules(pod)) return undefined;
     if (!this.#seesAll() && !areOfSite([pod.spec ?? {}, ...volumes], site)) return undefined;
     const { resources } = needsOf(pod);
     let found: Obstacle = "no board";
@@ -93,19 +98,20 @@ export class OtherBoards {
   /** Which boards can use the pod's volumes. */
   async #volumesOf(key: string, site: SiteView): Promise<readonly PlacementRules[]> {
     const pod = site.lister(pods).get(key);
-    const claims = pod === undefined ? [] : claimsOf(pod).slice(0, mostClaims);
+    if (pod === undefined) return [];
+    const { uid, namespace } = pod.metadata;
     const rules: PlacementRules[] = [];
-    for (const claim of claims) {
-      const found = await this.#volumeOf(`${key.slice(0, key.indexOf("/"))}/${claim}`, site);
+    for (const claim of claimsOf(pod).slice(0, mostClaims)) {
+      const found = await this.#rulesOf(`${uid} ${claim}`, `${namespace}/${claim}`, site);
       if (found) rules.push(found);
     }
     return rules;
   }
 
-  async #volumeOf(key: string, site: SiteView): Promise<PlacementRules | undefined> {
+  async #rulesOf(key: string, claim: string, site: SiteView): Promise<PlacementRules | undefined> {
     const before = this.#volumes.get(key);
     if (before && elapsed(before.at, site.now) < before.lasts) return before.rules;
-    const volume = await volumeOf(key, site);
+    const volume = await volumeOf(claim, site);
     const required = volume?.spec?.nodeAffinity?.required;
     const rules = required && {
       affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: required } },
@@ -148,6 +154,9 @@ function* candidates({ names, areAll }: OpenBoards, site: SiteView): Generator<N
   }
   if (!areAll) yield* site.lister(nodes).list();
 }
+
+const hasLongRules = ({ spec: { nodeSelector, affinity, tolerations } = { containers: [] } }: Pod): boolean =>
+  JSON.stringify([nodeSelector, affinity, tolerations]).length > longestRules;
 
 /** Whether the board could run the pod if nothing else ran there. */
 function suits(node: Node, pod: Pod, needs: ReadonlyMap<string, bigint>): boolean {

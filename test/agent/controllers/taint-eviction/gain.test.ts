@@ -300,6 +300,16 @@ describe("a pod that its ReplicaSet would replace", () => {
     ]);
   });
 
+  test("has so many placement rules that no board is searched for, and leaves", async () => {
+    const site = await lostBoard("evidence", { few: onHost("pi-3"), many: onHost("pi-3") });
+    const before = site.findPod("many");
+    const long = Array.from({ length: 300 }, (_, index) => toleration(`taint-${index}`));
+    const tolerations = [...(before?.spec?.tolerations ?? []), ...long];
+    if (before?.spec) site.api.put(pods, { ...before, spec: { ...before.spec, tolerations } });
+    await site.run("10m");
+    expect([site.exists("few"), site.exists("many")]).toEqual([true, false]);
+  });
+
   test("has a claim that names a volume of another one, and leaves", async () => {
     const site = await lostBoard("evidence", { web: { claims: ["mine"] } }, (begun) => {
       volumeOn(begun, "data", "pi-3");
