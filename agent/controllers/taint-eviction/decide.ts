@@ -46,6 +46,8 @@ const shutRecheck = { soonest: 30_000, latest: 300_000 } as const;
  * do not.
  */
 const gainRecheck = { soon: 30_000, later: 180_000 } as const;
+/** How long the site may be without a leader, and a new one without its caches, when a pod becomes due. */
+const handover: Millis = 180_000;
 /** How long an accepted deletion may take to appear in the cache before it is sent again. */
 const patience: Millis = 60_000;
 /**
@@ -309,7 +311,7 @@ function decideDue(
   const ruling = rulingOf(grounds);
   const reason = move && reasonToStay(move);
   if (ruling === "no-gain" && reason)
-    return kept(pod, timer, { grounds, restraint: { why: ruling, reason, ...(move.of && { of: move.of }) } });
+    return kept(pod, timer, { grounds, restraint: { why: ruling, reason, ...(move.of && { of: move.of }) } }, now);
   if (ruling === "valve" && shut) {
     return heldBack(pod, timer, { grounds, restraint: shut.restraint }, untilOpen(shut, now));
   }
@@ -384,18 +386,24 @@ const heldBack = (
   due: timer.sentAt === undefined ? dueOn(pod, grounds, restraint) : [],
 });
 
-/** The pod stays, because an eviction would gain nothing. An Event says so, once for each reason. */
+/**
+ * The pod stays, because an eviction would gain nothing. An Event says so, once for each reason; if the pod has been due
+ * since an earlier term, its leader has sent the first one.
+ */
 function kept(
   pod: Pod,
   timer: EvictionTimer,
   hold: { readonly grounds: Grounds; readonly restraint: Extract<Restraint, { readonly why: "no-gain" }> },
+  now: Instant,
 ): Decision<EvictionTimer> {
   const { grounds, restraint } = hold;
   const { reason } = restraint;
   const requeueAfter = grounds.gate.move?.obstacle === undefined ? gainRecheck.later : gainRecheck.soon;
+  const isOld = timer.former && ranFor(timer, now) > timer.length + handover;
+  const isExplained = timer.explained === reason || (timer.explained === undefined && isOld);
   return {
     ...heldBack(pod, { ...timer, explained: reason }, hold, requeueAfter),
-    actions: timer.explained === reason ? [] : [eventOn(refOf(pod), "Not deleting Pod", restraintText(restraint))],
+    actions: isExplained ? [] : [eventOn(refOf(pod), "Not deleting Pod", restraintText(restraint))],
   };
 }
 

@@ -11,8 +11,9 @@ import {
 } from "../../../../agent/api/resources.ts";
 import { shifted } from "../../../../agent/base/clock.ts";
 import { lastSignOf } from "../../../../agent/controllers/node-lifecycle/health.ts";
+import { takeOutOfService } from "../../../../agent/controllers/node-lifecycle/out-of-service.ts";
 import { openValve } from "../../../../agent/controllers/safety-valve.ts";
-import { type NodeOptions, type PodOptions, toleration } from "../../../support/builders.ts";
+import { lease, type NodeOptions, type PodOptions, toleration } from "../../../support/builders.ts";
 import { SiteModel } from "../site-model.ts";
 
 const wish = "siteward.dev/on-silence";
@@ -132,6 +133,23 @@ describe("of a lost board's pods", () => {
     expect([site.exists("set"), site.exists("bare")]).toEqual([false, false]);
   });
 
+  test("all leave within seconds of an operator's word that the board is dead, even those that are to be held", async () => {
+    const site = await lostBoard("evidence", {
+      set: { owner: "StatefulSet" },
+      bare: { owner: undefined },
+      held: { annotations: { [wish]: "hold" } },
+      here: onHost("pi-3"),
+    });
+    await site.run(hour);
+    expect(site.times(/^deleted/)).toEqual([]);
+    const version = site.api.find(leases, "kube-node-lease/pi-3")?.metadata.resourceVersion ?? "";
+    const word = takeOutOfService(site.node("pi-3"), lease("pi-3", version), { by: "ops:jo" }, site.now);
+    expect(await site.execute(word)).toBe(true);
+    await site.run("5s");
+    expect(["set", "bare", "held", "here"].filter((name) => site.exists(name))).toEqual([]);
+    expect(site.heldFor).toEqual([]);
+  });
+
   test("those that no kubelet has started, or that are being deleted, are treated as before", async () => {
     const site = await lostBoard("evidence", {
       fresh: { owner: "StatefulSet", conditions: [] },
@@ -144,7 +162,7 @@ describe("of a lost board's pods", () => {
     ]);
   });
 
-  test("those that stay do so under the next leaders too, before and after a reboot, each of which explains it once", async () => {
+  test("those that stay do so under the next leaders too, before and after a reboot, and only the first explains it", async () => {
     const site = await lostBoard("evidence", { set: { owner: "StatefulSet" } });
     await site.run("10m");
     for (const reboot of [false, true]) {
@@ -152,7 +170,18 @@ describe("of a lost board's pods", () => {
       await site.run("20m");
       expect([site.exists("set"), site.heldFor]).toEqual([true, ["no-gain"]]);
     }
-    expect(events(site, "set")).toHaveLength(3);
+    expect(events(site, "set")).toHaveLength(1);
+  });
+
+  test("are explained by the next leader if they become due in its term, or for another reason", async () => {
+    const site = await lostBoard("evidence", { set: { owner: "StatefulSet" } });
+    while (site.noExecute("pi-3").length === 0) await site.run("1s");
+    await site.lead({ budget: site.budget, kept: site.kept });
+    await site.run("10m");
+    expect(events(site, "set")).toHaveLength(1);
+    annotate(site, "set", "hold");
+    await site.run("1m");
+    expect(events(site, "set")).toHaveLength(2);
   });
 
   test("a StatefulSet of another API group is replaced like any other pod", async () => {
