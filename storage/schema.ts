@@ -121,6 +121,20 @@ export const cacheMigrations: readonly Migration[] = [
       DELETE FROM resources;
     `,
   },
+  {
+    number: 7,
+    // As of this step, Pods are stored with their volume claims and one annotation. An older program would store them
+    // without, and this one would resume its watches behind them.
+    sql: `
+      DELETE FROM objects;
+      DELETE FROM index_rows;
+      DELETE FROM indices;
+      DELETE FROM journal;
+      DELETE FROM seen;
+      DELETE FROM unusable;
+      DELETE FROM resources;
+    `,
+  },
 ];
 
 /** state.db: facts that cannot be obtained again. */

@@ -10,6 +10,8 @@ import type {
   V1NodeCondition,
   V1NodeStatus,
   V1NodeSystemInfo,
+  V1PersistentVolume,
+  V1PersistentVolumeClaim,
   V1Pod,
   V1PodCondition,
   V1ReplicaSet,
@@ -28,6 +30,8 @@ export type NodeCondition = OnWire<V1NodeCondition>;
 export type Pod = Read<V1Pod>;
 export type PodCondition = OnWire<V1PodCondition>;
 export type Namespace = Read<V1Namespace>;
+export type PersistentVolume = Read<V1PersistentVolume>;
+export type PersistentVolumeClaim = Read<V1PersistentVolumeClaim>;
 export type Event = Read<CoreV1Event>;
 export type Lease = Read<V1Lease>;
 export type ReplicaSet = Read<V1ReplicaSet>;

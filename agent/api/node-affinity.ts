@@ -49,6 +49,27 @@ export function pinnedTo(affinity: Affinity): string | undefined {
 }
 
 /**
+ * The only boards that the rules admit, by name or hostname; undefined if they restrict the boards by other properties
+ * alone, or not at all.
+ */
+export function namedBoards({ nodeSelector, affinity }: PlacementRules): readonly string[] | undefined {
+  const selected = nodeSelector?.[hostnameLabel];
+  if (selected !== undefined) return [selected];
+  const terms = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms;
+  const named = listed(terms).map(namedIn);
+  return named.length > 0 && named.every((names) => names !== undefined) ? named.flat() : undefined;
+}
+
+const hostnameLabel = "kubernetes.io/hostname";
+
+function namedIn({ matchExpressions, matchFields }: Term): readonly string[] | undefined {
+  const names =
+    listed(matchFields).find(({ key, operator }) => key === nodeName && operator === "In") ??
+    listed(matchExpressions).find(({ key, operator }) => key === hostnameLabel && operator === "In");
+  return names?.values;
+}
+
+/**
  * The affinity that pins a pod to this board. Replaces all required terms, because this board already satisfies them.
  */
 export const pinTo = (affinity: Affinity, board: string): NonNullable<Affinity> => ({

@@ -48,6 +48,7 @@ export function checkPodSpec(spec: ParsedFields): string | undefined {
   keepQuantities(spec, "overhead");
   keepRequests(spec);
   keepItems(spec, "schedulingGates", ({ name }) => isText(name));
+  keepItems(spec, "volumes", keepClaim);
   keepItems(spec, "containers", isContainer);
   keepItems(spec, "initContainers", isContainer);
   return undefined;
@@ -63,9 +64,13 @@ function isAffinity(spec: ParsedFields): boolean {
   const { affinity } = spec;
   if (!isFields(affinity) || isAbsent(affinity, "nodeAffinity")) return isFields(affinity);
   const { nodeAffinity } = affinity;
-  const required = "requiredDuringSchedulingIgnoredDuringExecution";
-  if (!isFields(nodeAffinity) || isAbsent(nodeAffinity, required)) return isFields(nodeAffinity);
-  const selector = nodeAffinity[required];
+  return isFields(nodeAffinity) && isOptionalSelector(nodeAffinity, "requiredDuringSchedulingIgnoredDuringExecution");
+}
+
+/** True if the field is absent or selects Nodes. */
+export function isOptionalSelector(owner: ParsedFields, name: string): boolean {
+  if (isAbsent(owner, name)) return true;
+  const selector = owner[name];
   return isFields(selector) && areOptionalItems(selector, "nodeSelectorTerms", isTerm);
 }
 
@@ -86,6 +91,12 @@ function isContainer(container: ParsedFields): boolean {
     return typeof port.containerPort === "number";
   });
   return isText(container.name);
+}
+
+function keepClaim(volume: ParsedFields): boolean {
+  const claim = section(volume, "persistentVolumeClaim");
+  if (claim && !isText(claim.claimName)) delete volume.persistentVolumeClaim;
+  return isText(volume.name);
 }
 
 function keepRequests(owner: ParsedFields): void {

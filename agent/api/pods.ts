@@ -33,6 +33,13 @@ export const mirrorAnnotation = "kubernetes.io/config.mirror";
  */
 export const isMirror = ({ metadata }: Pod): boolean => metadata.annotations?.[mirrorAnnotation] !== undefined;
 
+/** On a pod or its namespace: whether the pod is evicted if its board falls silent. */
+export const onSilenceAnnotation = "siteward.dev/on-silence";
+
+/** The names of the pod's persistent volume claims. */
+export const claimsOf = ({ spec }: Pod): readonly string[] =>
+  (spec?.volumes ?? []).flatMap(({ persistentVolumeClaim }) => persistentVolumeClaim?.claimName ?? []);
+
 /** Whether its Ready condition is True. */
 export const isReady = (pod: Pod): boolean => podCondition(pod, "Ready")?.status === "True";
 

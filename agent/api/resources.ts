@@ -7,6 +7,8 @@ import type {
   Lease,
   Namespace,
   Node,
+  PersistentVolume,
+  PersistentVolumeClaim,
   Pod,
   ReplicaSet,
   Service,
@@ -37,6 +39,13 @@ const resource = <T extends KubeObject>(
 export const nodes = resource<Node>("v1", "Node", "nodes", false);
 export const pods = resource<Pod>("v1", "Pod", "pods", true);
 export const namespaces = resource<Namespace>("v1", "Namespace", "namespaces", false);
+export const persistentVolumes = resource<PersistentVolume>("v1", "PersistentVolume", "persistentvolumes", false);
+export const persistentVolumeClaims = resource<PersistentVolumeClaim>(
+  "v1",
+  "PersistentVolumeClaim",
+  "persistentvolumeclaims",
+  true,
+);
 export const events = resource<Event>("v1", "Event", "events", true);
 export const leases = resource<Lease>("coordination.k8s.io/v1", "Lease", "leases", true);
 export const replicaSets = resource<ReplicaSet>("apps/v1", "ReplicaSet", "replicasets", true);

@@ -1,4 +1,4 @@
-import { checkPod } from "./pod-shape.ts";
+import { checkPod, isOptionalSelector } from "./pod-shape.ts";
 import {
   areTexts,
   hasTooManyLabels,
@@ -26,6 +26,8 @@ export const shapeChecks: Readonly<Record<string, ShapeCheck>> = {
   pods: checkPod,
   leases: checkLease,
   namespaces: checkNamespace,
+  persistentvolumes: checkVolume,
+  persistentvolumeclaims: checkClaim,
   daemonsets: checkDaemonSet,
   controllerrevisions: checkRevision,
   services: checkService,
@@ -64,6 +66,20 @@ function checkLease(lease: ParsedFields): string | undefined {
 function checkNamespace(namespace: ParsedFields): string | undefined {
   const status = section(namespace, "status");
   if (status) keepOnly(status, "phase", "string");
+  return undefined;
+}
+
+function checkVolume(volume: ParsedFields): string | undefined {
+  const spec = section(volume, "spec");
+  const claim = spec && section(spec, "claimRef");
+  if (claim) keepOnly(claim, "uid", "string");
+  const affinity = spec && section(spec, "nodeAffinity");
+  return affinity && !isOptionalSelector(affinity, "required") ? "spec.nodeAffinity is not an affinity" : undefined;
+}
+
+function checkClaim(claim: ParsedFields): string | undefined {
+  const spec = section(claim, "spec");
+  if (spec) keepOnly(spec, "volumeName", "string");
   return undefined;
 }
 

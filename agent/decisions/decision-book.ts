@@ -10,6 +10,7 @@ import {
   type DecisionRecord,
   type DueAct,
   type HeldGroup,
+  isSameReason,
   restraintNow,
   type StoredMoment,
   type StoryState,
@@ -237,11 +238,11 @@ export class DecisionBook implements Decisions {
   heldGroups(term: number): readonly HeldGroup[] {
     const groups = new Map<string, HeldGroup>();
     for (const { heldBy, record } of this.#open.values()) {
-      const found = record.restraints.find(({ why }) => why === heldBy);
+      const found = record.restraints.findLast(({ why }) => why === heldBy);
       if (found === undefined || record.term !== term) continue;
       const { board, act, on } = record;
-      const key = `${found.why} ${act} ${board}`;
       const { since, ...restraint } = found;
+      const key = [found.why, found.why === "no-gain" ? found.reason : "", act, board].join(" ");
       const group = groups.get(key) ?? { board, act, restraint, since, count: 0, some: [] };
       const some = group.some.length < maxNamed ? [...group.some, subjectText(on)] : group.some;
       groups.set(key, { ...group, count: group.count + 1, some });
@@ -325,13 +326,14 @@ export class DecisionBook implements Decisions {
    */
   #restrain(story: Story, { because, gate }: Grounds, restraint: Restraint): void {
     const { restraints, state } = story.record;
-    const known = restraints.find(({ why }) => why === restraint.why);
+    const known = restraints.find((one) => isSameReason(one, restraint));
     const isHeld = state === "held" && restraints.length > 0;
     if (isHeld && known) return;
     const others = restraints.filter((one) => one !== known);
     const last = known ?? { ...restraint, since: this.#now() };
     story.record = { ...story.record, because, gate, restraints: [...others, last] };
-    if (!known) this.#totals.set(restraint.why, (this.#totals.get(restraint.why) ?? 0) + 1);
+    const isCounted = restraints.some(({ why }) => why === restraint.why);
+    if (!isCounted) this.#totals.set(restraint.why, (this.#totals.get(restraint.why) ?? 0) + 1);
     if (isHeld) {
       story.movedAt = this.#ambient.clock.now();
       this.#keep(story);

@@ -93,6 +93,10 @@ export const subjectText = ({ kind, namespace, name }: Subject): string =>
 export const restraintNow = ({ state, restraints }: DecisionRecord): Restraint | undefined =>
   state === "held" ? restraints.at(-1) : undefined;
 
+/** Whether two holds have the same reason. The pods of one board may stay for different reasons. */
+export const isSameReason = (a: Restraint, b: Restraint): boolean =>
+  a.why === b.why && (a.why !== "no-gain" || b.why !== "no-gain" || a.reason === b.reason);
+
 /** Parses an entry of the list of held acts that an agent returned; undefined if it is not one. */
 export function readHeldGroup(value: unknown): HeldGroup | undefined {
   const { board, act, restraint, since, count, some } = asRecord(value);

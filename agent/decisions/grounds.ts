@@ -58,7 +58,30 @@ export interface GateFacts {
   readonly valve?: ValveLimit;
   /** Set if no kubelet has taken up the pod: it has no Ready condition. */
   readonly newPod?: true;
+  /** What an eviction would gain; absent if that was not weighed, because the act is held or not due anyway. */
+  readonly move?: MoveFacts;
 }
+
+/** What is known about a second copy of a pod on another board. */
+export interface MoveFacts {
+  /** The controller of the pod. other: one that replaces the pod while the old one still exists. */
+  readonly owner: "none" | "StatefulSet" | "DaemonSet" | "other";
+  /** The annotation of the pod or its namespace. unknown: its value has no meaning in this version. */
+  readonly wish?: OnSilence;
+  /** The object that has the annotation. */
+  readonly of?: "pod" | "namespace";
+  /**
+   * Why no other board can take the pod; absent if one can, or if it does not matter. no board: no other one is Ready.
+   * placement: none that is Ready suits it. volume: its volume binds it to boards that are not Ready.
+   */
+  readonly obstacle?: Obstacle;
+}
+
+export type OnSilence = "hold" | "replace-when-lost" | "unknown";
+export type Obstacle = "no board" | "placement" | "volume";
+
+/** Why a pod stays on a silent board. */
+export type StayReason = "asked" | "asked unclearly" | "no owner" | "StatefulSet" | "DaemonSet" | Obstacle;
 
 /** What is known of a board since an operator confirmed it dead. */
 export type Confirmed = "silent" | "heard";
@@ -170,4 +193,6 @@ export type Restraint =
       readonly leftMs: Millis;
     }
   /** After a freeze, the boards take turns. */
-  | { readonly why: "turn"; readonly leftMs: Millis };
+  | { readonly why: "turn"; readonly leftMs: Millis }
+  /** An eviction would gain nothing, or the pod is to stay. `of`: the object whose annotation says so. */
+  | { readonly why: "no-gain"; readonly reason: StayReason; readonly of?: "pod" | "namespace" };

@@ -107,8 +107,38 @@ export function restraintText(restraint: Restraint): string {
     }
     case "turn":
       return `after a freeze, boards take turns, and this board's turn was still ${ms(restraint.leftMs)} away`;
+    case "no-gain":
+      return `${stayText(restraint)}; ${releases}`;
     default:
       return String(Object(restraint).why);
+  }
+}
+
+/** How a pod that stays on a silent board is evicted all the same. */
+const releases =
+  "board.confirm-dead evicts it all the same, and so does siteward.dev/on-silence: replace-when-lost on the pod or its namespace";
+
+function stayText({ reason, of = "pod" }: Extract<Restraint, { readonly why: "no-gain" }>): string {
+  const annotation = `the annotation siteward.dev/on-silence of ${of === "pod" ? "the pod" : "its namespace"}`;
+  switch (reason) {
+    case "asked":
+      return `${annotation} keeps it on a silent board`;
+    case "asked unclearly":
+      return `${annotation} has a value that this version does not know, which counts as hold`;
+    case "no owner":
+      return "no controller would replace the pod, so an eviction would lose it for good";
+    case "StatefulSet":
+      return "its StatefulSet starts no second copy before the board confirms that the pod has ended, so an eviction would only end the pod when the board returns";
+    case "DaemonSet":
+      return "its DaemonSet would start it on the same board again";
+    case "no board":
+      return "no other board is Ready and uncordoned, so an eviction would gain no second copy";
+    case "placement":
+      return "no other Ready board can take it (node selector, affinity, taints, requests), so an eviction would gain no second copy";
+    case "volume":
+      return "its volume cannot be used on another Ready board, so an eviction would gain no second copy";
+    default:
+      return String(reason);
   }
 }
 

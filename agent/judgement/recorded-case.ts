@@ -122,6 +122,14 @@ const given = record({
     confirmed: optional(word("silent", "heard")),
     valve: optional(word("acts", "pods", "share", "boards", "unknown")),
     newPod: optional(yes),
+    move: optional(
+      record({
+        owner: word("none", "StatefulSet", "DaemonSet", "other"),
+        wish: optional(word("hold", "replace-when-lost", "unknown")),
+        of: optional(word("pod", "namespace")),
+        obstacle: optional(word("no board", "placement", "volume")),
+      }),
+    ),
   }),
 });
 
@@ -136,7 +144,9 @@ export const recordedCase = record({
   given,
   expect: optional(
     record({
-      ruling: optional(word("act", "not-due", "not-live", "quarantine", "verdict", "valve", "zone", "freeze", "turn")),
+      ruling: optional(
+        word("act", "not-due", "not-live", "quarantine", "verdict", "valve", "zone", "freeze", "turn", "no-gain"),
+      ),
       verdict: optional(verdict),
       rule: optional(words),
     }),

@@ -1,6 +1,7 @@
 import { isLifecycleKey, outOfServiceKey, taintKeys } from "../api/taints.ts";
 import { hasToken } from "../base/token-bucket.ts";
 import type { Because, GateFacts, Grounds, Restraint, SilenceFacts } from "../decisions/grounds.ts";
+import { reasonToStay } from "./gain.ts";
 import { type Evidence, isSilent, permitsHarm, type Verdict, verdictOf } from "./verdict.ts";
 
 /** The decision about a harmful act: it is done, held back for a reason, or not due; a board that waits is not due. */
@@ -105,8 +106,8 @@ function taintRuling(because: Because, gate: GateFacts): Ruling {
 type TaintFacts = Extract<Because, { readonly kind: "taints" }>;
 
 /**
- * The ruling on the eviction of a pod. Freezes and the link hold back what our own taints cause; the verdict and the
- * safety valve only what our verdict causes. A taint set by another client is an order.
+ * The ruling on the eviction of a pod. Freezes and the link hold back what our own taints cause; the verdict, the gain
+ * and the safety valve only what our verdict causes. A taint set by another client is an order.
  */
 function evictionRuling({ taints, toleratedMs, ranMs, silence }: TaintFacts, gate: GateFacts): Ruling {
   if (ranMs < toleratedMs) return "not-due";
@@ -118,12 +119,22 @@ function evictionRuling({ taints, toleratedMs, ranMs, silence }: TaintFacts, gat
     const isUpstreams = gate.policy === "kubernetes" && !gate.former;
     if (silence && !isUpstreams && isBack(silence, gate)) return "verdict";
     const restraint = isCausedByUs(taints, gate)
-      ? (restraintBy(silence, gate) ?? valveOn(silence, gate))
+      ? (restraintBy(silence, gate) ?? gainRuling(silence, gate) ?? valveOn(silence, gate))
       : restraintOnReport(gate);
     if (restraint) return restraint;
   }
   return gate.doubtful ? "not-due" : "act";
 }
+
+/**
+ * Whether a pod stays on its silent board because an eviction would gain nothing. An operator who confirmed the board
+ * dead knows that the pod does not run.
+ */
+const gainRuling = (
+  silence: JudgedBy | undefined,
+  { policy, move }: Pick<GateFacts, "policy" | "move">,
+): "no-gain" | undefined =>
+  policy === "evidence" && silence?.verdict !== "dead" && move && reasonToStay(move) ? "no-gain" : undefined;
 
 /**
  * Why the report of a kubelet permits no eviction now. It may be outdated: while the link is down the kubelet cannot

@@ -8,7 +8,10 @@ export interface LeavingPods {
   readonly evicted: number;
 }
 
-/** Counts the pods of these boards that have an eviction timer; boards without any are left out. */
+/**
+ * Counts the pods of these boards that have an eviction timer, except those that stay because their eviction would gain
+ * nothing; boards without any are left out.
+ */
 export function leavingPods(
   timers: Iterable<EvictionTimer | undefined>,
   boards: ReadonlySet<string>,
@@ -17,8 +20,9 @@ export function leavingPods(
   if (boards.size === 0) return found;
   for (const timer of timers) {
     if (timer === undefined || !boards.has(timer.board)) continue;
-    const { staying, evicted } = found.get(timer.board) ?? { staying: 0, evicted: 0 };
     const isSent = timer.sentAt !== undefined;
+    if (!isSent && timer.explained !== undefined) continue;
+    const { staying, evicted } = found.get(timer.board) ?? { staying: 0, evicted: 0 };
     found.set(timer.board, { staying: staying + (isSent ? 0 : 1), evicted: evicted + (isSent ? 1 : 0) });
   }
   return found;

@@ -195,6 +195,7 @@ function evictionPart(site: SiteMemory, of: ReportedSite, now: Instant): Evictio
     evicted1h: acts.find(({ act }) => act === "pod-evicted")?.lastHour,
     acts,
     heldActs: ofEachReason(of.decisions.heldCounts()),
+    ...stayingPods(of.decisions),
     oldestMs: oldest && elapsed(oldest, now),
     valve: valvePart(site, of, now),
     held: since && {
@@ -204,6 +205,12 @@ function evictionPart(site: SiteMemory, of: ReportedSite, now: Instant): Evictio
       until: endWithoutReports(site.quarantine, of.config.nodeLifecycle.gracePeriod, now),
     },
   };
+}
+
+/** The pods that stay on silent boards because their eviction would gain nothing. */
+function stayingPods(decisions: ReportedSite["decisions"]): Pick<EvictionPart, "staying"> {
+  const pods = decisions.heldCounts().find(({ why }) => why === "no-gain")?.now ?? 0;
+  return pods === 0 ? {} : { staying: { pods, on: decisions.boardsHeldBy("no-gain").slice(0, maxNamed) } };
 }
 
 /** The boards that have sent no heartbeat since an outage ended. */
@@ -256,6 +263,7 @@ const reasonSet: Readonly<Record<Restraint["why"], true>> = {
   zone: true,
   freeze: true,
   turn: true,
+  "no-gain": true,
 };
 const reasons = Object.keys(reasonSet) as readonly Restraint["why"][];
 

@@ -206,7 +206,7 @@ export class TermWork {
   }
 
   #loopParts(inherited: () => Budget | undefined): TermLoopsDeps {
-    const { bootId, verdictDeps, history, holds, config, current } = this.#deps;
+    const { bootId, verdictDeps, history, holds, config, current, claims } = this.#deps;
     const { settings, valve, wordOf } = verdictDeps;
     const now = { holds: (at: Instant) => holds.now(at), ...(valve && { valve }), ...(wordOf && { wordOf }) };
     const shared = { inherited, boot: bootId, ...now };
@@ -217,7 +217,13 @@ export class TermWork {
     return {
       ...this.#deps,
       nodeLifecycle: { settings, ...shared, recalled: this.#recalled },
-      taintEviction: { settings, ...shared, recordOf, mayBeFormer: () => history.mayBeFormer },
+      taintEviction: {
+        settings,
+        ...shared,
+        recordOf,
+        mayBeFormer: () => history.mayBeFormer,
+        seesAllBoards: () => config.site.nodeSelector === undefined && claims.none,
+      },
       podGC: { verdictDeps, terminatedThreshold: config.podGC.terminatedThreshold },
     };
   }

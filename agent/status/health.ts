@@ -236,6 +236,7 @@ function siteProblems({
       hint: "this ends by itself",
     });
   }
+  if (eviction?.staying) found.push(stayingProblem(eviction.staying));
   if (eviction?.valve?.heldSince) found.push(valveProblem(eviction.valve, eviction.valve.heldSince, now));
   for (const conflict of selectionConflicts) {
     const { site, lease } = conflict;
@@ -264,6 +265,16 @@ function zoneHint({ name, ready, rate }: Pick<ZonePart, "name" | "ready" | "rate
 /** The UTC time of an instant soon, to the second. */
 const clockTime = (instant: Instant, now: Instant): string =>
   `${isoTime(now.wall + elapsed(now, instant)).slice(11, 19)} UTC`;
+
+function stayingProblem({ pods, on }: NonNullable<NonNullable<Parts["eviction"]>["staying"]>): ProblemPart {
+  const [first = "NODE"] = on;
+  return {
+    type: "PodsStaying",
+    severity: "info",
+    message: `${counted(pods, "pod")} on silent boards (${on.join(", ")}) ${pods === 1 ? "stays" : "stay"}, because an eviction would gain no second copy, or because an annotation says so`,
+    hint: `siteward why node/${first} gives the reason for each; if the board is certainly dead: siteward cmd board.confirm-dead '${JSON.stringify({ board: first })}' --reason TEXT; for single pods: kubectl annotate pod POD siteward.dev/on-silence=replace-when-lost`,
+  };
+}
 
 function valveProblem(
   { acts, limit, kept = 0, usedBy = [], boards, mostBoards, isUnknown, held = 0, heldOn = [] }: ValvePart,

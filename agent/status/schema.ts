@@ -218,6 +218,8 @@ const eviction = record({
   acts: optional(list(record({ act: text, lastHour: count, total: count }))),
   /** Recorded acts that are held back, by reason: the current ones, and all since the process started. */
   heldActs: optional(list(record({ why: text, now: count, total: count }))),
+  /** Pods that stay on silent boards because their eviction would gain nothing, and the first few of these boards. */
+  staying: optional(record({ pods: count, on: list(text) })),
   oldestMs: optional(span),
   /** Why harmful acts are currently held. */
   held: optional(text),

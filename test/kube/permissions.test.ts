@@ -19,9 +19,15 @@ const config = {
 
 /**
  * Requested only if the watch lags behind our own writes, or if two writers collide: no story can provoke that with
- * certainty.
+ * certainty. Volumes are read under policy `evidence` alone (volumes-of-lost-boards.test.ts).
  */
-const rare = ["get endpointslices.discovery.k8s.io", "get controllerrevisions.apps", "get services"];
+const rare = [
+  "get endpointslices.discovery.k8s.io",
+  "get controllerrevisions.apps",
+  "get services",
+  "get persistentvolumeclaims",
+  "get persistentvolumes",
+];
 
 const merge = "application/merge-patch+json";
 const strategic = "application/strategic-merge-patch+json";

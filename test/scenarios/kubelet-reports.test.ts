@@ -29,7 +29,14 @@ async function begun(policy: Setting["policy"]): Promise<Site> {
     pings: true,
   }));
   const timing = { name: "unhurried", duration: 60_000, renewDeadline: 40_000, retry: 10_000 } as const;
-  const rest = { followers: "expiry", evictionRate: 0.1, maxHarm: undefined, selects: false, lan: "none" } as const;
+  const rest = {
+    followers: "expiry",
+    evictionRate: 0.1,
+    maxHarm: undefined,
+    selects: false,
+    pins: false,
+    lan: "none",
+  } as const;
   const setting: Setting = { policy, standby: "warm", ...rest, timing, boards };
   site = new Site({ setting, seed: 7, faults: [], calmAt: 0 }, { everything: false });
   const { time, keeper } = site;

@@ -38,6 +38,7 @@ class Story {
       evictionRate: 0.1,
       maxHarm: undefined,
       selects: false,
+      pins: false,
       lan: "none",
     } as const;
     const whole: Setting = { ...rest, timing, boards, ...setting };
@@ -1058,7 +1059,9 @@ describe("the safety valve", () => {
         effect: "NoExecute",
         tolerationSeconds: 0,
       }));
-      const metadata = { name: `${nodeName ?? "pending"}-${pod}`, namespace: "tenant" };
+      const owner = { apiVersion: "apps/v1", kind: "ReplicaSet", name: "web", uid: "uid-web", controller: true };
+      const name = `${nodeName ?? "pending"}-${pod}`;
+      const metadata = { name, namespace: "tenant", ownerReferences: [owner] };
       post("/api/v1/namespaces/tenant/pods", { kind: "Pod", metadata, spec: { ...spec, tolerations } });
     }
     await site.run(minute);

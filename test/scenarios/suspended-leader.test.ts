@@ -32,7 +32,14 @@ test.each(["timers first", "answers first"] as const)(
       pings: true,
     }));
     const timing = { name: "unhurried", duration: 60_000, renewDeadline: 40_000, retry: 10_000 } as const;
-    const rest = { followers: "expiry", evictionRate: 0.1, maxHarm: undefined, selects: false, lan: "none" } as const;
+    const rest = {
+      followers: "expiry",
+      evictionRate: 0.1,
+      maxHarm: undefined,
+      selects: false,
+      pins: false,
+      lan: "none",
+    } as const;
     const setting = { policy: "evidence", standby: "warm", ...rest, timing, boards } as const;
     site = new Site({ setting, seed: 7, faults: [], calmAt: 0 }, { everything: false });
     const { time, keeper, api } = site;

@@ -37,6 +37,7 @@ class Story {
       evictionRate: 0.1,
       maxHarm: undefined,
       selects: false,
+      pins: false,
       lan,
       timing,
       boards,

@@ -53,11 +53,18 @@ export interface PodOptions {
   readonly conditions?: readonly PodCondition[];
   readonly deletionTimestamp?: string;
   readonly generation?: number;
+  /** The kind of its controller, of group apps; by default it has none. */
+  readonly owner?: string | undefined;
+  readonly annotations?: Readonly<Record<string, string>>;
+  readonly nodeSelector?: Readonly<Record<string, string>>;
+  /** The names of its persistent volume claims. */
+  readonly claims?: readonly string[];
 }
 
 /** A pod that runs and is ready. */
 export function pod(name: string, options: PodOptions = {}): Pod {
   const { uid = `uid-${name}`, version = "1", namespace = "default", on, deletionTimestamp, generation } = options;
+  const { owner, annotations, nodeSelector, claims } = options;
   return {
     metadata: {
       name,
@@ -66,9 +73,17 @@ export function pod(name: string, options: PodOptions = {}): Pod {
       resourceVersion: version,
       ...(deletionTimestamp !== undefined && { deletionTimestamp }),
       ...(generation !== undefined && { generation }),
+      ...(owner !== undefined && {
+        ownerReferences: [{ apiVersion: "apps/v1", kind: owner, name: "web", uid: "uid-web", controller: true }],
+      }),
+      ...(annotations && { annotations }),
     },
     spec: {
       containers: [],
+      ...(nodeSelector && { nodeSelector }),
+      ...(claims && {
+        volumes: claims.map((claimName) => ({ name: claimName, persistentVolumeClaim: { claimName } })),
+      }),
       ...(on !== undefined && { nodeName: on }),
       ...(options.tolerations && { tolerations: options.tolerations }),
     },

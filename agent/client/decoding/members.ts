@@ -1,7 +1,7 @@
 import type { KubeObject } from "../../api/meta.ts";
 import { pods, type Resource, resourceName } from "../../api/resources.ts";
 import { podMessage } from "./pod-message.ts";
-import { message, type ProtobufMessage, part, text } from "./protobuf.ts";
+import { message, type ProtobufField, type ProtobufMessage, part, text } from "./protobuf.ts";
 import type { MemberFilter } from "./reduce.ts";
 
 /** Only kinds with thousands of objects are requested as protobuf. */
@@ -43,11 +43,16 @@ export const identityMessage = message({
 
 function membersOf(fields: ProtobufMessage): MemberFilter {
   const members = new Map<string, boolean | MemberFilter>();
-  for (const field of fields) {
-    if (field === undefined) continue;
-    const { name, type, form, only } = field;
-    if (only !== undefined) members.set(name, (key) => key === only);
+  for (const { name, type, form, only } of inJson(fields)) {
+    if (only !== undefined) members.set(name, (key) => only.includes(key));
     else members.set(name, form === "map" || typeof type === "string" ? true : membersOf(type));
   }
   return (name) => members.get(name) ?? false;
 }
+
+/** The fields that the message has in JSON. */
+const inJson = (fields: ProtobufMessage): readonly ProtobufField[] =>
+  fields.flatMap((field) => {
+    if (field === undefined) return [];
+    return field.form === "inline" && typeof field.type !== "string" ? inJson(field.type) : [field];
+  });

@@ -1,5 +1,18 @@
-import { mirrorAnnotation } from "../../api/pods.ts";
-import { entry, flag, list, map, message, number, part, pointer, quantities, text, time } from "./protobuf.ts";
+import { mirrorAnnotation, onSilenceAnnotation } from "../../api/pods.ts";
+import {
+  entries,
+  flag,
+  inline,
+  list,
+  map,
+  message,
+  number,
+  part,
+  pointer,
+  quantities,
+  text,
+  time,
+} from "./protobuf.ts";
 
 /*
  * Field numbers of k8s.io/api 1.36 (core/v1, meta/v1), which never change their meaning. For Pods, lists only the
@@ -26,7 +39,7 @@ const metadata = message({
   9: time("deletionTimestamp"),
   10: pointer(number("deletionGracePeriodSeconds")),
   11: map("labels"),
-  12: entry("annotations", mirrorAnnotation),
+  12: entries("annotations", mirrorAnnotation, onSilenceAnnotation),
   13: list("ownerReferences", owner),
   14: list("finalizers", "text"),
 });
@@ -68,7 +81,10 @@ const nodeAffinity = message({
   ),
 });
 
+const volumeSource = message({ 10: part("persistentVolumeClaim", message({ 1: text("claimName") })) });
+
 const spec = message({
+  1: list("volumes", message({ 1: text("name"), 2: inline(volumeSource) })),
   2: list("containers", container),
   3: text("restartPolicy"),
   4: pointer(number("terminationGracePeriodSeconds")),

@@ -13,10 +13,13 @@ export interface ProtobufField {
   /** The field's name in JSON. */
   readonly name: string;
   readonly type: "text" | "number" | "flag" | "time" | ProtobufMessage;
-  /** once: a zero or empty value counts as absent. pointer: zero is a value if the field is present. */
-  readonly form: "once" | "pointer" | "list" | "map";
-  /** For a map, the only key to read. All other entries are skipped and not counted. */
-  readonly only?: string;
+  /**
+   * once: a zero or empty value counts as absent. pointer: zero is a value if the field is present. inline: the fields
+   * of the message belong to its owner, as in JSON.
+   */
+  readonly form: "once" | "pointer" | "inline" | "list" | "map";
+  /** For a map, the only keys to read. All other entries are skipped and not counted. */
+  readonly only?: readonly string[];
 }
 
 export const message = (fields: Readonly<Record<number, ProtobufField>>): ProtobufMessage =>
@@ -34,8 +37,9 @@ export const part = (name: string, type: ProtobufMessage): ProtobufField => ({ n
 export const list = (name: string, type: "text" | ProtobufMessage): ProtobufField => ({ name, type, form: "list" });
 /** A map from strings to strings. */
 export const map = (name: string): ProtobufField => ({ name, type: "text", form: "map" });
-/** The entry of one key in a map from strings to strings. */
-export const entry = (name: string, only: string): ProtobufField => ({ ...map(name), only });
+/** The entries of these keys in a map from strings to strings. */
+export const entries = (name: string, ...only: readonly string[]): ProtobufField => ({ ...map(name), only });
+export const inline = (type: ProtobufMessage): ProtobufField => ({ name: "", type, form: "inline" });
 /** A map from strings to quantities; each quantity is a message that holds a string. */
 export const quantities = (name: string): ProtobufField => ({ name, type: quantity, form: "map" });
 export const pointer = (field: ProtobufField): ProtobufField => ({ ...field, form: "pointer" });
@@ -135,7 +139,7 @@ function putBytes(
   end: number,
 ): void {
   if (form === "map") {
-    if (only !== undefined && !isOf(only, bytes, from, end)) return;
+    if (only && !only.some((key) => isOf(key, bytes, from, end))) return;
     putEntry(found, name, readWithin(allowance, bytes, from, end, type === "text" ? textEntry : quantityEntry));
     return;
   }
@@ -146,7 +150,8 @@ function putBytes(
     const values = found[name];
     if (Array.isArray(values)) values.push(value);
     else found[name] = [value];
-  } else if (form === "pointer" || (value !== "" && value !== undefined)) found[name] = value;
+  } else if (form === "inline") Object.assign(found, value);
+  else if (form === "pointer" || (value !== "" && value !== undefined)) found[name] = value;
 }
 
 function valueAt(allowance: Allowance, type: ProtobufField["type"], bytes: Buffer, from: number, end: number): unknown {

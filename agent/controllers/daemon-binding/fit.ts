@@ -98,7 +98,8 @@ export function neededOn(node: Node, { resources, ports }: PodNeeds): PodNeeds {
   return { resources: new Map([...[...resources].filter(isOffered), ...missing]), ports };
 }
 
-const allocatable = ({ status }: Node, name: string): bigint => {
+/** How much of a resource a board has; 0 if it does not offer it. */
+export const allocatable = ({ status }: Node, name: string): bigint => {
   const written = status?.allocatable;
   return (written && Object.hasOwn(written, name) && quantity(written[name])) || 0n;
 };

@@ -1,7 +1,7 @@
 import type { Node, Pod, Taint } from "../../api/core.ts";
 import { isSameJson } from "../../api/json.ts";
 import { keyOf } from "../../api/meta.ts";
-import { boardOf } from "../../api/pods.ts";
+import { boardOf, onSilenceAnnotation } from "../../api/pods.ts";
 import { covers } from "../../api/resource-version.ts";
 import { boardLeaseKey, leases, nodes, pods } from "../../api/resources.ts";
 import { noExecuteTaints, taintOf } from "../../api/taints.ts";
@@ -21,8 +21,9 @@ import type { NodeLifecycleSettings } from "../node-lifecycle/settings.ts";
 import { examinedNow } from "../node-lifecycle/verdict-now.ts";
 import type { Budget, RunningTaint } from "../node-lifecycle/zones/budget.ts";
 import { openValve, type ValveAt } from "../safety-valve.ts";
-import { decide, remember } from "./decide.ts";
+import { decide, isToWeigh, remember } from "./decide.ts";
 import type { PodState } from "./pod-state.ts";
+import { type OwnWord, ownWordOf, Prospects } from "./prospects.ts";
 import { Thaw } from "./thaw.ts";
 import { durableTimers, type EvictionTimer, isOfOwnTaints, ranFor } from "./timer.ts";
 import { firstMatchingTolerations, identityOf } from "./toleration-time.ts";
@@ -46,6 +47,8 @@ export interface TaintEvictionDeps {
   readonly wordOf?: LanAnswerOf;
   /** Whether the API server may still serve a history that a restore undid; by default it does not. */
   readonly mayBeFormer?: () => boolean;
+  /** Whether the caches have every Node of the cluster; by default they do. */
+  readonly seesAllBoards?: () => boolean;
 }
 
 /**
@@ -64,9 +67,11 @@ export const taintEviction = ({
   valve = () => openValve,
   wordOf = noLanAnswer,
   mayBeFormer = () => false,
+  seesAllBoards = () => true,
 }: TaintEvictionDeps): Controller<PodState, EvictionTimer | undefined> => {
   const thaw = new Thaw(settings);
   const nodeReads = new NodeReads();
+  const prospects = new Prospects(seesAllBoards);
   const nodeOf = (node: Node, timer: EvictionTimer, site: SiteView): Promise<Node | undefined> =>
     isOfOwnTaints(timer) ? nodeReads.newerThan(node, site) : site.fetch(nodes, node.metadata.name);
   return {
@@ -102,7 +107,7 @@ export const taintEviction = ({
       const record = recordOf(board);
       const confirmed = await confirmedNow(node, isDoubted, site);
       const { silence, watched } = judged(node, record, site, { link, holds, settings, wordOf });
-      return {
+      const state: Extract<PodState, { kind: "bound" }> = {
         kind: "bound",
         pod,
         board,
@@ -121,6 +126,9 @@ export const taintEviction = ({
         shut,
         inherited: runningTaint(inherited(), board, site),
       };
+      if (!isToWeigh(state, memory, settings, site.now)) return state;
+      const word = live ? ownWordOf(live) : seen.word;
+      return { ...state, move: await prospects.of(key, { board, word, isShut: shut !== undefined }, site) };
     },
     decide: (state, memory, now) => decide(state, memory, settings, now),
     decideAfterWrites: remember,
@@ -141,6 +149,7 @@ interface SeenPod {
   readonly board: string | undefined;
   readonly node: Node | undefined;
   readonly taints: readonly Taint[];
+  readonly word: OwnWord;
 }
 
 /** The cached pod with its board, reduced to the needed parts, because a pass holds it while it waits for the API. */
@@ -150,7 +159,7 @@ function seenOf(key: string, site: SiteView): SeenPod | undefined {
   const board = boardOf(cached);
   const node = board === undefined ? undefined : site.lister(nodes).get(board);
   const taints = node === undefined ? [] : noExecuteTaints(node);
-  return { pod: reduced(cached, taints), board, node, taints };
+  return { pod: reduced(cached, taints), board, node, taints, word: ownWordOf(cached) };
 }
 
 /** The parts of a pod that an eviction needs, with the tolerations that matter. */
@@ -227,11 +236,16 @@ function podKeys({ key, before, after }: ObjectChange<Pod>, site: SiteView): rea
   const board = boardOf(after);
   const isAnother = before !== undefined && before.metadata.uid !== after.metadata.uid;
   const moved = before === undefined || isAnother || boardOf(before) !== board;
-  if (!moved && isSameJson(before.spec?.tolerations ?? [], after.spec?.tolerations ?? [])) return [];
+  if (!moved && !hasOtherWish(before, after)) return [];
   if (before !== undefined && moved) return [key];
   const node = board === undefined ? undefined : site.lister(nodes).get(board);
   return node !== undefined && noExecuteTaints(node).length > 0 ? [key] : [];
 }
+
+/** Whether the pod is to stay for another time, or under other conditions. */
+const hasOtherWish = (before: Pod, after: Pod): boolean =>
+  !isSameJson(before.spec?.tolerations ?? [], after.spec?.tolerations ?? []) ||
+  before.metadata.annotations?.[onSilenceAnnotation] !== after.metadata.annotations?.[onSilenceAnnotation];
 
 /**
  * Enqueues the pods of a Node that was deleted or whose NoExecute taints changed. A deleted Node may be recreated

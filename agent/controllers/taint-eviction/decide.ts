@@ -1,5 +1,5 @@
 import type { Pod } from "../../api/core.ts";
-import { isTerminating } from "../../api/pods.ts";
+import { isTerminating, wasAcceptedByKubelet } from "../../api/pods.ts";
 import { pods } from "../../api/resources.ts";
 import { isLifecycleKey } from "../../api/taints.ts";
 import { backoff } from "../../base/backoff.ts";
@@ -8,7 +8,7 @@ import { dispositionOf } from "../../base/errors.ts";
 import { isPostponed } from "../../base/postponed.ts";
 import type { DueAct } from "../../decisions/decision-record.ts";
 import type { Confirmed, GateFacts, Grounds, Restraint, SilenceFacts } from "../../decisions/grounds.ts";
-import { becauseText } from "../../decisions/sentences.ts";
+import { becauseText, restraintText } from "../../decisions/sentences.ts";
 import {
   type Action,
   anyStateOf,
@@ -20,27 +20,19 @@ import {
   refTo,
   subjectOf,
 } from "../../execution/actions.ts";
+import { reasonToStay } from "../../judgement/gain.ts";
 import { latestQuarantineEnd } from "../../judgement/link.ts";
 import { isCausedByUs, isOperatorConfirmed, type Ruling, rulingOf } from "../../judgement/ruling.ts";
 import type { Decision } from "../../loop/controller.ts";
 import { readyFact } from "../node-lifecycle/health.ts";
 import { confirmedCause } from "../node-lifecycle/out-of-service.ts";
 import type { NodeLifecycleSettings } from "../node-lifecycle/settings.ts";
-import type { RunningTaint } from "../node-lifecycle/zones/budget.ts";
 import { harmlessIfNew, type ValveNow, valveFactsOn } from "../safety-valve.ts";
 import { eventOn, markDisrupted, refOf, remove } from "./eviction-actions.ts";
 import type { PodState } from "./pod-state.ts";
 import type { EvictionHold } from "./thaw.ts";
-import { deadlineOf, type EvictionTimer, isOfOwnTaints, ranFor } from "./timer.ts";
-import {
-  finiteTimes,
-  identityOf,
-  isDated,
-  keyOfIdentity,
-  minLength,
-  type TolerationTime,
-  tolerationTimeFor,
-} from "./toleration-time.ts";
+import { deadlineOf, type EvictionTimer, isOfOwnTaints, ranFor, timerOf } from "./timer.ts";
+import { finiteTimes, keyOfIdentity, minLength, type TolerationTime, tolerationTimeFor } from "./toleration-time.ts";
 
 type EvictionSettings = Pick<NodeLifecycleSettings, "policy" | "gracePeriod">;
 
@@ -48,6 +40,14 @@ type EvictionSettings = Pick<NodeLifecycleSettings, "policy" | "gracePeriod">;
 const recheck: Millis = 5000;
 /** The same while the safety valve is shut: `soonest` if it may open at any moment. */
 const shutRecheck = { soonest: 30_000, latest: 300_000 } as const;
+/**
+ * How soon it is checked again whether an eviction would gain something: `soon` if another board may become able to take
+ * the pod. A change of the pod or of its board's taints enqueues the key; other boards and the annotation of a namespace
+ * do not.
+ */
+const gainRecheck = { soon: 30_000, later: 180_000 } as const;
+/** How long the site may be without a leader, and a new one without its caches, when a pod becomes due. */
+const handover: Millis = 180_000;
 /** How long an accepted deletion may take to appear in the cache before it is sent again. */
 const patience: Millis = 60_000;
 /**
@@ -77,12 +77,7 @@ export function decide(
     case "orphan":
       return decideOrphan(state, memory, settings, now);
     case "bound":
-      return decideBound(
-        state,
-        memory?.uid === state.pod.metadata.uid ? withoutDoubt(memory) : undefined,
-        settings,
-        now,
-      );
+      return decideBound(state, ownTimer(state, memory), settings, now);
     default:
       return state satisfies never;
   }
@@ -121,8 +116,31 @@ const tooBusy = ({ action, ...outcome }: Outcome): readonly Action[] =>
     ? [eventOn(anyStateOf(action.target), `Changes too often to be deleted, after ${reportAfter} tries: Pod`)]
     : [];
 
-/** The timer with its doubt cleared: this pass read the current state from the API, which the caches might lack. */
-const withoutDoubt = (timer: EvictionTimer): EvictionTimer => (timer.doubted ? { ...timer, doubted: false } : timer);
+/** The pod's own timer with its doubt cleared: this pass read the current state from the API, which the caches might lack. */
+function ownTimer({ pod }: Bound, timer: EvictionTimer | undefined): EvictionTimer | undefined {
+  if (timer?.uid !== pod.metadata.uid) return undefined;
+  return timer.doubted ? { ...timer, doubted: false } : timer;
+}
+
+/**
+ * Whether the eviction of a pod depends on what it would gain: our verdict causes it, and nothing else holds it but
+ * perhaps the safety valve. A pod that is being deleted, that no kubelet has started, or whose board an operator
+ * confirmed dead has nothing to lose.
+ */
+export function isToWeigh(
+  state: Bound,
+  memory: EvictionTimer | undefined,
+  settings: EvictionSettings,
+  now: Instant,
+): boolean {
+  const { pod, silence } = state;
+  if (settings.policy !== "evidence" || silence?.verdict === "dead") return false;
+  if (isTerminating(pod) || !wasAcceptedByKubelet(pod)) return false;
+  const due = dueEviction(state, ownTimer(state, memory), settings, now);
+  if (due === undefined || !("keys" in due) || !isCausedByUs(due.keys, due.gate)) return false;
+  const ruling = rulingOf(groundsOf(state, due, settings, now));
+  return ruling === "act" || ruling === "valve";
+}
 
 type Bound = Extract<PodState, { kind: "bound" }>;
 type Orphan = Extract<PodState, { kind: "orphan" }>;
@@ -133,14 +151,26 @@ function decideBound(
   settings: EvictionSettings,
   now: Instant,
 ): Decision<EvictionTimer | undefined> {
+  const due = dueEviction(state, memory, settings, now);
+  if (due === undefined) return released(memory, state.pod);
+  return "keys" in due ? decideDue(state, due, settings, now) : waiting(due.timer, now);
+}
+
+/** The eviction of a pod, if it is due, or else the timer of its window; undefined if no taint limits the pod's stay. */
+function dueEviction(
+  state: Bound,
+  memory: EvictionTimer | undefined,
+  settings: EvictionSettings,
+  now: Instant,
+): DueEviction | { readonly timer: EvictionTimer } | undefined {
   const { pod, taints } = state;
   const windows = taints.map((taint) => tolerationTimeFor(taint, pod.spec?.tolerations));
   const length = minLength(windows);
-  if (length === Number.POSITIVE_INFINITY) return released(memory, pod);
+  if (length === Number.POSITIVE_INFINITY) return undefined;
   const timer = timerOf(state, finiteTimes(windows), length, memory, now);
   const ran = ranFor(timer, now);
   const due = windows.filter(({ length }) => length <= ran);
-  if (due.length === 0) return waiting(timer, now);
+  if (due.length === 0) return { timer };
   const keys = due.map(({ taint }) => taint.key);
   const word = isOperatorConfirmed(keys, state) ? state.confirmed : undefined;
   // An operator's word holds only for a board that is still silent, and the caches may lack its last sign of life.
@@ -158,7 +188,7 @@ function decideBound(
     ...(word && { confirmed: word }),
   };
   const cause = word ? confirmedCause(state.board) : isOurs ? causeOf(state, keys) : undefined;
-  return decideDue(state, { timer, keys, gate, cause }, settings, now);
+  return { timer, keys, gate, cause };
 }
 
 /** Whether the window began in an earlier term, or before the last outage, which kube-controller-manager does not survive. */
@@ -191,71 +221,6 @@ function isAwaited(
  */
 const isAtOnce = ({ tries, sentAt }: EvictionTimer, due: readonly TolerationTime[]): boolean =>
   tries === 0 && sentAt === undefined && due.some(({ length }) => length === 0);
-
-/**
- * The timer of a pod. A window keeps its start as long as one of its taints remains; its length may change. Other
- * taints, or another board, start a new window. Swapping unreachable and not-ready does not, because the board is still
- * lost. A pod that does not tolerate its taint has a window of length 0.
- *
- * A window stored in an earlier term continues only for a taint with `timeAdded`. A taint without one, such as kubectl
- * sets, may have been removed and set again between the terms without any visible difference.
- */
-function timerOf(
-  { pod, board, inherited }: Bound,
-  windows: readonly TolerationTime[],
-  length: Millis,
-  memory: EvictionTimer | undefined,
-  now: Instant,
-): EvictionTimer {
-  const taints = windows.map(({ taint }) => identityOf(taint));
-  const keepsStart = (timer: EvictionTimer): boolean =>
-    taints.some((taint) => timer.taints.includes(taint) && (!timer.loaded || isDated(taint))) ||
-    (!timer.loaded && isExchanged(timer.taints, taints));
-  const same = memory !== undefined && memory.board === board && keepsStart(memory);
-  const inheritedStart = same && !memory.carried ? undefined : runningSince(inherited, windows);
-  const starts = [same ? memory.start : now, inheritedStart ?? now];
-  const start = starts.reduce((first, other) => (other.mono < first.mono ? other : first));
-  const isUnchanged = same && !memory.carried && memory.length === length && isSameSet(memory.taints, taints);
-  if (isUnchanged) return memory.loaded ? { ...memory, loaded: false } : memory;
-  const { uid } = pod.metadata;
-  const anew = { former: inheritedStart !== undefined, sentAt: undefined, tries: 0, overtaken: false, doubted: false };
-  const { former, sentAt, tries, overtaken, doubted } = same ? memory : anew;
-  return {
-    uid,
-    board,
-    start,
-    length,
-    taints,
-    at: now,
-    loaded: false,
-    carried: false,
-    former,
-    sentAt,
-    tries,
-    overtaken,
-    doubted,
-  };
-}
-
-/**
- * Whether one of our two taints was swapped for the other. Not used between two terms, in which taints may have been
- * removed and added many times.
- */
-function isExchanged(before: readonly string[], after: readonly string[]): boolean {
-  const ours = (taints: readonly string[]): readonly string[] => taints.map(keyOfIdentity).filter(isLifecycleKey);
-  const [had, has] = [ours(before), ours(after)];
-  return had.length > 0 && has.length > 0 && !has.some((key) => had.includes(key));
-}
-
-/** When the taint began, according to the previous leader; undefined if it recorded no taint, or a different one. */
-const runningSince = (inherited: RunningTaint | undefined, windows: readonly TolerationTime[]): Instant | undefined =>
-  inherited !== undefined &&
-  windows.some(({ taint, length }) => length > 0 && taint.timeAdded === inherited.added && isLifecycleKey(taint.key))
-    ? inherited.since
-    : undefined;
-
-const isSameSet = (a: readonly string[], b: readonly string[]): boolean =>
-  a.length === b.length && a.every((entry) => b.includes(entry));
 
 /**
  * Decides on a pod whose Node is not in the cache. Its timer keeps running, as in kube-controller-manager. When it
@@ -299,19 +264,23 @@ interface DueEviction {
   readonly cause: Cause | undefined;
 }
 
-function decideDue(
+/** When the quarantine after an outage ends for the board at the latest; undefined if it is in none. */
+function quarantineOn(state: Bound | Orphan, { gracePeriod }: EvictionSettings, now: Instant): Instant | undefined {
+  const missed = state.kind === "bound" ? state.missed : undefined;
+  return missed === "released" ? undefined : latestQuarantineEnd(state.link, gracePeriod, now);
+}
+
+function groundsOf(
   state: Bound | Orphan,
   { timer, keys, gate, cause }: DueEviction,
   settings: EvictionSettings,
   now: Instant,
-): Decision<EvictionTimer | undefined> {
+): Grounds {
   const { pod, board, link, shut } = state;
-  const silence = state.kind === "bound" ? state.silence : undefined;
+  const { silence = undefined, move = undefined } = state.kind === "bound" ? state : {};
   const hold = holdAt(state, now);
-  const missed = state.kind === "bound" ? state.missed : undefined;
-  const quarantine = missed === "released" ? undefined : latestQuarantineEnd(link, settings.gracePeriod, now);
   const toleratedMs = timer.length;
-  const grounds: Grounds = {
+  return {
     act: "pod-evicted",
     board,
     because: { kind: "taints", taints: keys, toleratedMs, ranMs: ranFor(timer, now), ...(silence && { silence }) },
@@ -319,12 +288,30 @@ function decideDue(
       policy: settings.policy,
       ...gate,
       ...(!link.live && { notLive: true }),
-      ...(quarantine && { quarantine: true }),
+      ...(quarantineOn(state, settings, now) && { quarantine: true }),
       ...(hold && holdFact(hold, now)),
       ...(cause && valveFactsOn(pod, shut)),
+      ...(move && { move }),
     },
   };
+}
+
+function decideDue(
+  state: Bound | Orphan,
+  due: DueEviction,
+  settings: EvictionSettings,
+  now: Instant,
+): Decision<EvictionTimer | undefined> {
+  const { pod, shut } = state;
+  const { timer, gate, cause } = due;
+  const { silence = undefined, missed = undefined, move = undefined } = state.kind === "bound" ? state : {};
+  const hold = holdAt(state, now);
+  const quarantine = quarantineOn(state, settings, now);
+  const grounds = groundsOf(state, due, settings, now);
   const ruling = rulingOf(grounds);
+  const reason = move && reasonToStay(move);
+  if (ruling === "no-gain" && reason)
+    return kept(pod, timer, { grounds, restraint: { why: ruling, reason, ...(move.of && { of: move.of }) } }, now);
   if (ruling === "valve" && shut) {
     return heldBack(pod, timer, { grounds, restraint: shut.restraint }, untilOpen(shut, now));
   }
@@ -398,6 +385,27 @@ const heldBack = (
   requeueAfter,
   due: timer.sentAt === undefined ? dueOn(pod, grounds, restraint) : [],
 });
+
+/**
+ * The pod stays, because an eviction would gain nothing. An Event says so, once for each reason; if the pod has been due
+ * since an earlier term, its leader has sent the first one.
+ */
+function kept(
+  pod: Pod,
+  timer: EvictionTimer,
+  hold: { readonly grounds: Grounds; readonly restraint: Extract<Restraint, { readonly why: "no-gain" }> },
+  now: Instant,
+): Decision<EvictionTimer> {
+  const { grounds, restraint } = hold;
+  const { reason } = restraint;
+  const requeueAfter = grounds.gate.move?.obstacle === undefined ? gainRecheck.later : gainRecheck.soon;
+  const isOld = timer.former && ranFor(timer, now) > timer.length + handover;
+  const isExplained = timer.explained === reason || (timer.explained === undefined && isOld);
+  return {
+    ...heldBack(pod, { ...timer, explained: reason }, hold, requeueAfter),
+    actions: isExplained ? [] : [eventOn(refOf(pod), "Not deleting Pod", restraintText(restraint))],
+  };
+}
 
 /** The eviction of a pod as a due act; none if the pod is already being deleted. */
 const dueOn = (pod: Pod, grounds: Grounds, restraint: Restraint | undefined): readonly DueAct[] =>

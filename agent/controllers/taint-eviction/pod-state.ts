@@ -1,5 +1,5 @@
 import type { Pod, Taint } from "../../api/core.ts";
-import type { Confirmed, SilenceFacts } from "../../decisions/grounds.ts";
+import type { Confirmed, MoveFacts, SilenceFacts } from "../../decisions/grounds.ts";
 import type { ObjectRef } from "../../execution/actions.ts";
 import type { Link } from "../../judgement/link.ts";
 import type { NodeHealth } from "../node-lifecycle/health.ts";
@@ -67,4 +67,6 @@ export type PodState =
        * early in the term.
        */
       readonly inherited: RunningTaint | undefined;
+      /** What the eviction would gain; absent if nothing rests on that. */
+      readonly move?: MoveFacts;
     };

@@ -32,7 +32,9 @@ export function neededPermissions(config: Config): readonly Need[] {
   });
 }
 
-function rules({ controllers, daemonSet, leader, site }: Config): readonly Rule[] {
+const ofVolumes = "pods are evicted from silent boards even if their volumes bind them there";
+
+function rules({ controllers, daemonSet, judgement, leader, site }: Config): readonly Rule[] {
   const runs = (name: keyof Config["controllers"]): boolean => controllers[name].mode === "act";
   // A site with a node selector but no namespaces runs no workload controllers.
   const hasWorkloads = site.nodeSelector === undefined || site.namespaceSelector !== undefined;
@@ -54,6 +56,11 @@ function rules({ controllers, daemonSet, leader, site }: Config): readonly Rule[
       .map((namespace): Rule => [ofLeases, "leases", "list", { namespace }]),
     ["", "namespaces", "get", { optional: "clusters are distinguished only by their address" }],
     ...when(site.namespaceSelector !== undefined, ["", "namespaces", "list watch"]),
+    ...when(
+      judgement.policy === "evidence" && runs("taintEviction"),
+      ["", "persistentvolumeclaims", "get", { optional: ofVolumes }],
+      ["", "persistentvolumes", "get", { optional: ofVolumes }],
+    ),
     ...when(
       hasDaemonSets,
       ["", "pods", "create"],

@@ -1,5 +1,6 @@
 import type { DaemonSet, Lease, Node, Pod, Service } from "../../api/core.ts";
 import { type KubeObject, lastAppliedAnnotation, type ObjectMeta } from "../../api/meta.ts";
+import { onSilenceAnnotation } from "../../api/pods.ts";
 
 /*
  * A trim keeps the fields that controllers read. Trimming a trimmed object changes nothing.
@@ -11,21 +12,39 @@ import { type KubeObject, lastAppliedAnnotation, type ObjectMeta } from "../../a
  */
 
 /**
- * Drops all annotations, because tenants may write thousands. A drain needs the mirror-pod annotation, so it lists the
- * pods itself.
+ * Drops all annotations but one, because tenants may write thousands. A drain needs the mirror-pod annotation, so it
+ * lists the pods itself.
  */
 export const trimPod = ({ metadata, spec, status }: Pod): Pod => ({
-  metadata: trimMetadata(metadata, none),
+  metadata: { ...trimMetadata(metadata, none), ...onSilence(metadata) },
   spec: {
     ...keep(spec, ["nodeName", "tolerations", "nodeSelector", "restartPolicy"]),
     ...keep(spec, ["hostNetwork", "hostname", "subdomain", "overhead", "schedulingGates"]),
     ...requests(spec?.resources),
     ...(spec?.affinity ? { affinity: keep(spec.affinity, ["nodeAffinity"]) } : {}),
+    ...claims(spec),
     containers: listed(spec?.containers).map(trimContainer),
     ...initContainers(spec),
   },
   status: keep(status, ["phase", "reason", "conditions", "podIP", "podIPs"]),
 });
+
+/** In characters. All values that have a meaning are shorter. */
+const longestOnSilence = 64;
+
+function onSilence({ annotations }: ObjectMeta): Pick<ObjectMeta, "annotations"> {
+  const value = annotations?.[onSilenceAnnotation];
+  if (value === undefined) return {};
+  return { annotations: { [onSilenceAnnotation]: value.length > longestOnSilence ? "(too long)" : value } };
+}
+
+/** Keeps the volumes that may bind the pod to a board. */
+function claims(spec: Pod["spec"]): Pick<NonNullable<Pod["spec"]>, "volumes"> {
+  const volumes = listed(spec?.volumes).flatMap(({ name, persistentVolumeClaim }) =>
+    persistentVolumeClaim ? [{ name, persistentVolumeClaim: { claimName: persistentVolumeClaim.claimName } }] : [],
+  );
+  return volumes.length > 0 ? { volumes } : {};
+}
 
 /** Drops, above all, the images, which make up most of a Node object. */
 export const trimNode = ({ metadata, spec, status }: Node): Node => ({

@@ -194,10 +194,14 @@ test("an event is accepted without the fields that no reader needs, regardless o
   const many = Object.fromEntries(Array.from({ length: 12_000 }, (_, at) => [`a-${at}`, '{"{}":"[\\""}']));
   const other = { "kubernetes.io/config.mirrors": "hash" };
   const object = pod("web", "8", {
-    spec: { containers: [{ image: "x", name: "a", env: Object.keys(many) }], nodeName: "pi-1", volumes: [many] },
+    spec: {
+      containers: [{ image: "x", name: "a", env: Object.keys(many) }],
+      nodeName: "pi-1",
+      volumes: [{ ...many, name: "v", persistentVolumeClaim: { claimName: "c", ...many } }],
+    },
     status: { images: many, phase: "Running" },
   });
-  const mirror = { "kubernetes.io/config.mirror": "hash" };
+  const mirror = { "kubernetes.io/config.mirror": "hash", "siteward.dev/on-silence": "hold" };
   const metadata = {
     annotations: { ...many, ...mirror, ...other },
     ...object.metadata,
@@ -210,7 +214,11 @@ test("an event is accepted without the fields that no reader needs, regardless o
       object: {
         ...object,
         metadata: { ...object.metadata, annotations: mirror, labels: { app: "web" } },
-        spec: { containers: [{ name: "a" }], nodeName: "pi-1" },
+        spec: {
+          containers: [{ name: "a" }],
+          nodeName: "pi-1",
+          volumes: [{ name: "v", persistentVolumeClaim: { claimName: "c" } }],
+        },
         status: { phase: "Running" },
       },
     },

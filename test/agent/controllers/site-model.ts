@@ -90,6 +90,8 @@ export class SiteModel {
   allowance = Number.POSITIVE_INFINITY;
   /** A restore of the API server is remembered, so that it may still serve the former history. */
   wasRestored = false;
+  /** The site is the whole cluster, so that every Node is in the cache. */
+  seesAllBoards = true;
   readonly #book = new DecisionBook(
     {
       clock: { now: () => this.now, after: () => ({ cancel: () => {} }) },
@@ -194,8 +196,9 @@ export class SiteModel {
     this.api.remove(nodes, name);
   }
 
+  /** A pod of a ReplicaSet, unless the options name another owner, or undefined for none. */
   pod(name: string, options: PodOptions): void {
-    this.api.put(pods, pod(name, options));
+    this.api.put(pods, pod(name, { owner: "ReplicaSet", ...options }));
   }
 
   tolerate(name: string, ...tolerations: readonly Toleration[]): void {
@@ -411,6 +414,7 @@ export class SiteModel {
         wordOf,
         recordOf: (board: string) => (judges ? this.memory.boards.get(board) : ("no judge" as const)),
         mayBeFormer: () => this.wasRestored,
+        seesAllBoards: () => this.seesAllBoards,
       },
     };
     this.#store = new Map(kept);

@@ -390,6 +390,25 @@ describe("an act that is held back", () => {
   });
 });
 
+test("pods of a board that stay for different reasons are different groups, and another reason is another line of the story", async () => {
+  const { book, records, end } = setUp();
+  const stays = (name: string, reason: "StatefulSet" | "no board" | "volume") => {
+    const { on, grounds } = eviction(name);
+    return { on, grounds, restraint: { why: "no-gain", reason } } as const;
+  };
+  const pass = { by: "taint-eviction", key: "all", term: 3 };
+  book.due(pass, [stays("a", "StatefulSet"), stays("b", "no board"), stays("c", "StatefulSet")]);
+  book.due(pass, [stays("a", "StatefulSet"), stays("b", "volume"), stays("c", "StatefulSet")]);
+  expect(book.heldGroups(3)).toMatchObject([
+    { restraint: { why: "no-gain", reason: "StatefulSet" }, count: 2 },
+    { restraint: { why: "no-gain", reason: "volume" }, count: 1 },
+  ]);
+  expect(book.heldCounts()).toEqual([{ why: "no-gain", now: 3, total: 3 }]);
+  await end();
+  const reasons = records().map(({ restraints }) => restraints.map((one) => (one.why === "no-gain" ? one.reason : "")));
+  expect(reasons).toEqual([["StatefulSet"], ["no board", "volume"], ["StatefulSet"]]);
+});
+
 test("the acts that are held back now are grouped by board, act and reason, and named only in part", async () => {
   const { book, end } = setUp();
   const due = (names: readonly string[], board: string, why: "quarantine" | "not-live") =>

@@ -190,11 +190,19 @@ test("each reason for which acts can be held is counted, from zero on", async ()
   await site.run("1m");
   const held = (counts: readonly { why: "quarantine"; now: number; total: number }[]) =>
     partsOf(site, counts).eviction?.heldActs;
-  expect(held([])).toHaveLength(7);
+  expect(held([])).toHaveLength(8);
   expect(held([])).toContainEqual({ why: "not-live", now: 0, total: 0 });
   const quarantine = { why: "quarantine", now: 1, total: 4 } as const;
   expect(held([quarantine])).toContainEqual(quarantine);
-  expect(held([quarantine])).toHaveLength(7);
+  expect(held([quarantine])).toHaveLength(8);
+});
+
+test("a pod that stays, because its eviction would gain nothing, is not counted among those that will be evicted", () => {
+  const timer = (explained?: string, sentAt?: object) =>
+    ({ board: "pi-2", explained, sentAt }) as unknown as EvictionTimer;
+  const timers = [timer(), timer("no owner"), timer("no board", {})];
+  expect([...leavingPods(timers, new Set(["pi-2"]))]).toEqual([["pi-2", { staying: 1, evicted: 1 }]]);
+  expect([...leavingPods([timer("StatefulSet")], new Set(["pi-2"]))]).toEqual([]);
 });
 
 test("boards whose judgement is postponed by a link that flaps are reported after some minutes", async () => {

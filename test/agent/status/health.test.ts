@@ -189,6 +189,21 @@ test.each([
   expect(found[0]?.message.endsWith(`: ${why}`)).toBe(true);
 });
 
+test("pods that stay on silent boards are named with their boards, and how to evict them", () => {
+  const said = (pods: number, on: readonly string[]) =>
+    problems(healthy({ eviction: { queue: 0, pending: 0, held: undefined, staying: { pods, on: [...on] } } }));
+  expect(said(1, ["pi-3"])).toMatchObject([
+    {
+      type: "PodsStaying",
+      severity: "info",
+      message:
+        "1 pod on silent boards (pi-3) stays, because an eviction would gain no second copy, or because an annotation says so",
+      hint: expect.stringContaining(`siteward cmd board.confirm-dead '{"board":"pi-3"}' --reason TEXT`),
+    },
+  ]);
+  expect(said(12, ["a", "b"])[0]?.message).toMatch(/^12 pods on silent boards \(a, b\) stay, because/);
+});
+
 test("acts that the safety valve holds are counted, and more boards than are named may be concerned", () => {
   const said = (held: number, heldOn: readonly string[]) => {
     const valve = { acts: 10, limit: 10, boards: 1, mostBoards: 2, heldSince: at(3540), held, heldOn: [...heldOn] };

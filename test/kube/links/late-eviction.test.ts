@@ -146,7 +146,11 @@ const now = () => new Date().toISOString().replace(/\.\d+Z/, "Z");
 const victim = (nodeName: string) => ({
   apiVersion: "v1",
   kind: "Pod",
-  metadata: { name: "victim", namespace: "default" },
+  metadata: {
+    name: "victim",
+    namespace: "default",
+    ownerReferences: [{ apiVersion: "apps/v1", kind: "ReplicaSet", name: "web", uid: "uid-web", controller: true }],
+  },
   spec: {
     nodeName,
     terminationGracePeriodSeconds: 0,

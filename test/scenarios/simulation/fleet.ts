@@ -54,6 +54,7 @@ export class Fleet {
       evictionRate: 0.1,
       maxHarm: undefined,
       selects: false,
+      pins: false,
       lan: "none",
     };
     this.#random = seeded();
@@ -68,7 +69,7 @@ export class Fleet {
       this.tally.listenIn(board);
       return board;
     });
-    this.keeper = new PodKeeper(world, plates);
+    this.keeper = new PodKeeper(world, setting);
   }
 
   /** Boards are not all powered on at the same moment. */

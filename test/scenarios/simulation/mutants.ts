@@ -141,6 +141,33 @@ const list = {
     wishes: { motif: "dark zone", policy: "evidence", boards: 3 },
     breaks: one("agent/controllers/safety-valve.ts", "Math.max(1, Math.floor(siteSize / 2))", "siteSize"),
   },
+  "a StatefulSet that counts as a ReplicaSet": {
+    noticedBy: "gain",
+    wishes: { motif: "dark zone", policy: "evidence", boards: 3, lan: "none" },
+    breaks: one(
+      "agent/controllers/taint-eviction/prospects.ts",
+      '(kind === "StatefulSet" || kind === "DaemonSet") ?',
+      '(kind === "Set" || kind === "DaemonSet") ?',
+    ),
+  },
+  "boards of which each can take every pod": {
+    noticedBy: "gain",
+    wishes: { motif: "dark zone", policy: "evidence", boards: 5, lan: "none" },
+    breaks: one(
+      "agent/controllers/taint-eviction/other-boards.ts",
+      "if (!suits(node, pod, resources)) found",
+      "if (!suits(node, pod, resources) && pod === undefined) found",
+    ),
+  },
+  "pods that stay although another board can take them": {
+    noticedBy: "converged",
+    wishes: { motif: "dark zone", policy: "evidence", boards: 3, lan: "none" },
+    breaks: one(
+      "agent/controllers/taint-eviction/other-boards.ts",
+      "node.metadata.name === board ||",
+      "node.metadata.name ||",
+    ),
+  },
   "a word that is ignored": {
     noticedBy: "witnessed",
     wishes: { motif: "cut board", policy: "evidence", boards: 3, lan: "apart" },

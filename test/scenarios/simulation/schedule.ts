@@ -38,6 +38,8 @@ export interface Setting {
   readonly evictionRate: number;
   /** Harmful acts that the safety valve permits in an hour; undefined: as many as by default. */
   readonly maxHarm: number | undefined;
+  /** Whether another board can take over some of the pods only (pod-keeper.ts). */
+  readonly pins: boolean;
   /** Whether a label selects the site's boards: pods are then watched board by board. */
   readonly selects: boolean;
   /**
@@ -173,6 +175,7 @@ export function scheduleOf(seed: number, random: SeededRandom, wishes: Wishes = 
     evictionRate: one([0.1, 0.02]),
     // Not drawn, so that it changes no other choice. A dead board costs four acts.
     maxHarm: [undefined, 3, 6][seed % 3],
+    pins: true,
     selects: happens(0.15),
     lan: wishes.lan ?? lanOf(ofLan),
   };

@@ -39,7 +39,7 @@ export class Site {
     this.boards = setting.boards.map(
       (plate) => new SimBoard(world, { plate, config: configOf(plate, setting), random: seeded(), nextId }),
     );
-    this.keeper = new PodKeeper(world, setting.boards);
+    this.keeper = new PodKeeper(world, setting);
     this.#checkpoints(seeded());
   }
 

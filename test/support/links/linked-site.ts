@@ -152,10 +152,11 @@ export class LinkedSite {
       (toleration) => ({ ...toleration, operator: "Exists" }),
     );
     const containers = [{ name: "main", image: "example/app:1" }];
+    const owner = { apiVersion: "apps/v1", kind: "ReplicaSet", name: "web", uid: "uid-web", controller: true };
     await this.request("POST", "/api/v1/namespaces/default/pods", {
       apiVersion: "v1",
       kind: "Pod",
-      metadata: { name: "patient", namespace: "default" },
+      metadata: { name: "patient", namespace: "default", ownerReferences: [owner] },
       spec: { nodeName: boardName(board), containers, tolerations },
     });
   }

@@ -175,7 +175,7 @@ test("random damage never causes an exception", () => {
 
 /** Texts that look like the border between two items, where none is. */
 const decoys = [
-  { volumes: [pod("inner"), pod("inner")] },
+  { parts: [pod("inner"), pod("inner")] },
   { note: `},${JSON.stringify(pod("quoted")).slice(0, 30)}` },
   { a: [{}, {}, [[{ metadata: { name: 1 } }, { metadata: { name: 2 } }]]] },
   { "}],": "]}" },

@@ -16,6 +16,7 @@ const timer: EvictionTimer = {
   tries: 0,
   overtaken: false,
   doubted: false,
+  explained: undefined,
 };
 
 test.each([

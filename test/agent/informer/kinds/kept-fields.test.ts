@@ -16,7 +16,7 @@ const metadata = {
   deletionTimestamp: "2026-01-02T00:00:00Z",
   deletionGracePeriodSeconds: 30,
   labels: { "siteward.dev/label": "", label: "" },
-  annotations: { "siteward.dev/annotation": "", annotation: "" },
+  annotations: { "siteward.dev/on-silence": "", "siteward.dev/annotation": "", annotation: "" },
   finalizers: ["site.test/keep"],
   ownerReferences: [{ apiVersion: "apps/v1", kind: "DaemonSet", name: "web", uid: "9", controller: true }],
   managedFields: [{ manager: "kubelet", operation: "Update" }],

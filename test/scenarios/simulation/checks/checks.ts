@@ -3,6 +3,7 @@ import type { History } from "../history.ts";
 import { actsOf } from "./acts.ts";
 import { checkBlindness } from "./blindness.ts";
 import { checkBudget } from "./budget.ts";
+import { checkGain } from "./gain.ts";
 import { Hearing } from "./hearing.ts";
 import { checkHolds } from "./holds.ts";
 import { checkInnocence } from "./innocence.ts";
@@ -26,6 +27,7 @@ export function checkHistory(history: History, end: Millis): readonly string[] {
     ...checkInnocence(history, acts),
     ...checkOwnBoard(history, acts),
     ...checkWitnessed(history, acts),
+    ...checkGain(history, acts),
     ...checkHolds(history, acts),
     ...checkSafetyValve(history, acts),
   ];

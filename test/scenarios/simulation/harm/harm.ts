@@ -1,6 +1,7 @@
 import type { Millis } from "../../../../agent/base/clock.ts";
 import { type Act, actsOf, isTainted } from "../checks/acts.ts";
 import type { History, NodeState, Trouble } from "../history.ts";
+import { isMovable } from "../pod-keeper.ts";
 import { judging } from "../site-config.ts";
 
 /**
@@ -21,7 +22,7 @@ export interface FalseAct {
 export interface Death {
   /** Undefined: it was never tainted. */
   readonly taintedAfter: Millis | undefined;
-  /** When the last of its pods with a limited toleration was deleted; undefined: some never were. */
+  /** When the last of its pods that have to leave was deleted; undefined: some never were. */
   readonly emptiedAfter: Millis | undefined;
 }
 
@@ -82,7 +83,10 @@ function deathsOf(acts: readonly DoneAct[], history: History): readonly Death[] 
     const firstAt = (is: Act["is"], pod?: string): Millis | undefined =>
       later.find((act) => act.is === is && act.pod === pod)?.at;
     const tainted = firstAt("taint");
-    const gone = evictable.map((kind) => firstAt("evict", `${kind}-${board}`));
+    const names = evictable.map((kind) => `${kind}-${board}`);
+    const { setting } = history;
+    const leaving = names.filter((name) => setting.policy === "kubernetes" || isMovable(name, setting));
+    const gone = leaving.map((name) => firstAt("evict", name));
     const emptied = gone.every((at) => at !== undefined) ? Math.max(...gone) : undefined;
     const after = (at: Millis | undefined): Millis | undefined => at && at - loss;
     return [{ taintedAfter: after(tainted), emptiedAfter: after(emptied) }];

@@ -163,6 +163,38 @@ test.each([
   expect((await why("last")).out.replace(/\s+/g, " ")).toContain(`until its agent stopped or its term ended: ${text}`);
 });
 
+test.each([
+  ["asked", "pod", "the annotation siteward.dev/on-silence of the pod keeps it on a silent board"],
+  ["asked", "namespace", "the annotation siteward.dev/on-silence of its namespace keeps it on a silent board"],
+  [
+    "asked unclearly",
+    "pod",
+    "the annotation siteward.dev/on-silence of the pod has a value that this version does not",
+  ],
+  ["no owner", undefined, "no controller would replace the pod, so an eviction would lose it for good"],
+  ["StatefulSet", undefined, "its StatefulSet starts no second copy before the board confirms that the pod has ended"],
+  ["DaemonSet", undefined, "its DaemonSet would start it on the same board again"],
+  ["no board", undefined, "no other board is Ready and uncordoned, so an eviction would gain no second copy"],
+  [
+    "placement",
+    undefined,
+    "no other Ready board can take it (node selector, affinity, taints, requests), so an eviction",
+  ],
+  ["volume", undefined, "its volume cannot be used on another Ready board, so an eviction would gain no second copy"],
+] as const)(
+  "a pod that stays on its silent board (%s, %s) is described as such, and how to evict it",
+  async (reason, of, text) => {
+    const since = at("10:56:37");
+    const restraint = { why: "no-gain", reason, ...(of && { of }), since } as const;
+    stored({ ...evicted, state: "held", restraints: [restraint] });
+    const out = (await why("last")).out.replace(/\s+/g, " ");
+    expect(out).toContain(`until its agent stopped or its term ended: ${text}`);
+    expect(out).toContain(
+      "; board.confirm-dead evicts it all the same, and so does siteward.dev/on-silence: replace-when-lost",
+    );
+  },
+);
+
 test("a moment of this boot is shown correctly even if the clock has been set since then", async () => {
   const { mono, wall } = new SystemClock().now();
   const moment = { at: "1970-01-01T00:00:09.000Z", boot: bootId(readFact), mono: mono - 60_000 };

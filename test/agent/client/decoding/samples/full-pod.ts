@@ -13,7 +13,11 @@ export const fullPod = {
   metadata: {
     name: "everything",
     labels: { app: "web", "site.test/size": "grosse" },
-    annotations: { "siteward.dev/note": 'ä € 😀 "quoted" \\', "site.test/large": "x".repeat(300) },
+    annotations: {
+      "siteward.dev/on-silence": "replace-when-lost",
+      "siteward.dev/note": 'ä € 😀 "quoted" \\',
+      "site.test/large": "x".repeat(300),
+    },
     finalizers: ["site.test/first", "site.test/second"],
     ownerReferences: [
       {
@@ -67,6 +71,10 @@ export const fullPod = {
         ],
       },
     },
+    volumes: [
+      { name: "data", persistentVolumeClaim: { claimName: "data-0", readOnly: true } },
+      { name: "cache", emptyDir: {} },
+    ],
     initContainers: [
       { name: "stays", image, restartPolicy: "Always", ports: [{ containerPort: 9000 }] },
       { name: "runs-once", image },

@@ -1,0 +1,169 @@
+import { conditionOf } from "../../api/conditions.ts";
+import type { Node, PersistentVolume, Pod } from "../../api/core.ts";
+import { isSelected, namedBoards, type PlacementRules } from "../../api/node-affinity.ts";
+import { claimsOf } from "../../api/pods.ts";
+import { nodes, persistentVolumeClaims, persistentVolumes, pods } from "../../api/resources.ts";
+import { elapsed, type Instant, type Millis } from "../../base/clock.ts";
+import type { Steps } from "../../base/steps.ts";
+import type { Obstacle } from "../../decisions/grounds.ts";
+import type { SiteView } from "../../loop/controller.ts";
+import { allocatable, unschedulableReasons } from "../daemon-binding/fit.ts";
+import { needsOf } from "../daemon-binding/pod-needs.ts";
+import { unlessForbidden } from "./unless-forbidden.ts";
+
+/** Boards on which new pods may start. They are tried first, so that most searches end after one board. */
+interface OpenBoards {
+  readonly at: Instant;
+  readonly names: readonly string[];
+  /** Whether there are no others. */
+  readonly areAll: boolean;
+}
+
+/** Maximum number of names in `OpenBoards`. */
+const mostNames = 64;
+/** For how long the names are reused: listing all boards for every pod would cost too much. */
+const freshness: Millis = 5000;
+/**
+ * In characters, as JSON. A pod whose placement rules are longer counts as one that any board can take: a search applies
+ * them to each board, and a tenant's pod may have thousands of rules.
+ */
+const longestRules = 16_384;
+/** Maximum number of claims whose volumes are read for a pod; the others count as usable everywhere. */
+const mostClaims = 8;
+/** Maximum number of claims whose volumes are remembered. */
+const mostKnown = 256;
+/**
+ * For how long. While a pod uses a claim, its volume does not change, nor do the boards that can use it; a claim without
+ * a volume may get one.
+ */
+const remembered = { bound: 3_600_000, unbound: 120_000 } as const;
+
+/** Finds out whether another board can take a pod. Capacity that other pods use does not count: it may become free. */
+export class OtherBoards {
+  readonly #seesAll: () => boolean;
+  #open: OpenBoards | undefined;
+  /** By the pod's uid and the name of the claim; `rules` are undefined if every board can use the volume. */
+  readonly #volumes = new Map<
+    string,
+    { readonly at: Instant; readonly lasts: Millis; readonly rules: PlacementRules | undefined }
+  >();
+
+  /** `seesAll`: whether every Node of the cluster is in the cache. */
+  constructor(seesAll: () => boolean) {
+    this.#seesAll = seesAll;
+  }
+
+  /** Why no board but this one can take the pod; undefined if one can, or if a board that is not in the cache may. */
+  async obstacleFor(key: string, board: string, site: SiteView): Promise<Obstacle | undefined> {
+    const obstacle = await this.#search(key, board, [], site);
+    if (obstacle !== undefined) return obstacle;
+    const volumes = await this.#volumesOf(key, site);
+    return volumes.length === 0 ? undefined : await this.#search(key, board, volumes, site);
+  }
+
+  async #search(
+    key: string,
+    board: string,
+    volumes: readonly PlacementRules[],
+    site: SiteView,
+  ): Promise<Obstacle | undefined> {
+    if (this.#open === undefined || elapsed(this.#open.at, site.now) >= freshness) {
+      this.#open = await site.inTurns(openBoards(site));
+    }
+    return await site.inTurns(this.#obstacle(key, board, { volumes, open: this.#open }, site));
+  }
+
+  /** Reads the pod from the cache, because a search may take long, and the pod may be large. */
+  *#obstacle(
+    key: string,
+    board: string,
+    { volumes, open }: { readonly volumes: readonly PlacementRules[]; readonly open: OpenBoards },
+    site: SiteView,
+  ): Steps<Obstacle | undefined> {
+    const pod = site.lister(pods).get(key);
+    if (pod === undefined || hasLongRules(pod)) return undefined;
+    if (!this.#seesAll() && !areOfSite([pod.spec ?? {}, ...volumes], site)) return undefined;
+    const { resources } = needsOf(pod);
+    let found: Obstacle = "no board";
+    for (const node of candidates(open, site)) {
+      yield;
+      if (node.metadata.name === board || !isOpen(node)) continue;
+      if (!suits(node, pod, resources)) found = found === "volume" ? found : "placement";
+      else if (volumes.every((rules) => isSelected(rules, node))) return undefined;
+      else found = "volume";
+    }
+    return found;
+  }
+
+  /** Which boards can use the pod's volumes. */
+  async #volumesOf(key: string, site: SiteView): Promise<readonly PlacementRules[]> {
+    const pod = site.lister(pods).get(key);
+    if (pod === undefined) return [];
+    const { uid, namespace } = pod.metadata;
+    const rules: PlacementRules[] = [];
+    for (const claim of claimsOf(pod).slice(0, mostClaims)) {
+      const found = await this.#rulesOf(`${uid} ${claim}`, `${namespace}/${claim}`, site);
+      if (found) rules.push(found);
+    }
+    return rules;
+  }
+
+  async #rulesOf(key: string, claim: string, site: SiteView): Promise<PlacementRules | undefined> {
+    const before = this.#volumes.get(key);
+    if (before && elapsed(before.at, site.now) < before.lasts) return before.rules;
+    const volume = await volumeOf(claim, site);
+    const required = volume?.spec?.nodeAffinity?.required;
+    const rules = required && {
+      affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: required } },
+    };
+    const [oldest] = this.#volumes.keys();
+    if (this.#volumes.size >= mostKnown && oldest !== undefined) this.#volumes.delete(oldest);
+    this.#volumes.set(key, { at: site.now, lasts: remembered[volume ? "bound" : "unbound"], rules });
+    return rules;
+  }
+}
+
+/** The volume that is bound to a claim. A tenant may name any volume in its claim. */
+async function volumeOf(key: string, site: SiteView): Promise<PersistentVolume | undefined> {
+  const claim = await unlessForbidden(site.fetch(persistentVolumeClaims, key));
+  const name = claim?.spec?.volumeName;
+  if (!name) return undefined;
+  const volume = await unlessForbidden(site.fetch(persistentVolumes, name));
+  return volume?.spec?.claimRef?.uid === claim.metadata.uid ? volume : undefined;
+}
+
+/** Whether new pods may start on the board. */
+const isOpen = ({ status, spec }: Node): boolean =>
+  conditionOf(status?.conditions, "Ready")?.status === "True" && spec?.unschedulable !== true;
+
+function* openBoards(site: SiteView): Steps<OpenBoards> {
+  const names: string[] = [];
+  for (const node of site.lister(nodes).list()) {
+    yield;
+    if (!isOpen(node)) continue;
+    if (names.length === mostNames) return { at: site.now, names, areAll: false };
+    names.push(node.metadata.name);
+  }
+  return { at: site.now, names, areAll: true };
+}
+
+function* candidates({ names, areAll }: OpenBoards, site: SiteView): Generator<Node> {
+  for (const name of names) {
+    const node = site.lister(nodes).get(name);
+    if (node) yield node;
+  }
+  if (!areAll) yield* site.lister(nodes).list();
+}
+
+const hasLongRules = ({ spec: { nodeSelector, affinity, tolerations } = { containers: [] } }: Pod): boolean =>
+  JSON.stringify([nodeSelector, affinity, tolerations]).length > longestRules;
+
+/** Whether the board could run the pod if nothing else ran there. */
+function suits(node: Node, pod: Pod, needs: ReadonlyMap<string, bigint>): boolean {
+  const isTooLarge = [...needs].some(([name, amount]) => amount > 0n && amount > allocatable(node, name));
+  return unschedulableReasons(pod, node).length === 0 && (node.status?.allocatable === undefined || !isTooLarge);
+}
+
+/** Whether some of the rules name the boards that they admit, and all of these are in the cache. */
+const areOfSite = (all: readonly PlacementRules[], site: SiteView): boolean =>
+  all.some((rules) => namedBoards(rules)?.every((name) => site.lister(nodes).get(name) !== undefined) === true);
