@@ -25,6 +25,7 @@ import type {
   ProblemPart,
   WatchPart,
 } from "../status/parts.ts";
+import { collisionProblems } from "./collision.ts";
 import type { Edges } from "./edges.ts";
 import type { Election } from "./election.ts";
 import type { Execution } from "./execution.ts";
@@ -302,14 +303,7 @@ function problemParts(
       isOfSite: true,
     });
   }
-  if (election.namesake) {
-    found.push({
-      type: "IdentityCollision",
-      severity: "critical",
-      message: `another process writes the site's Lease under this agent's identity, ${election.identity}`,
-      hint: "look for a second agent with this identity, such as a board with a copied card, and restart one of the two",
-    });
-  }
+  found.push(...collisionProblems(election, config.board.name, now));
   found.push(...standingProblems(election, now));
   if (config.site.nodeSelector !== undefined && config.site.namespaceSelector === undefined) {
     found.push({

@@ -189,6 +189,29 @@ describe("the site's Lease", () => {
     expect(conflictVerdict(seen("pi-2_b", "pi-2_b"), status, "other")).toMatchObject({ level: "ok" });
   });
 
+  test("that another process renews under the name of a board that follows is a failure", () => {
+    const leader = { role: "standby", holder: "pi-3", term: 5, leaseDurationMs: 60_000, ownDuration: 60_000 } as const;
+    const status = snapshot(
+      healthy({ leader, identity: { site: "s", board: "pi-3", node: "pi-3", profile: undefined } }),
+      undefined,
+    );
+    const lease = (second: number, transitions = 5, holder = "pi-3_a") => ({
+      holder,
+      transitions,
+      renewTime: String(second),
+    });
+    expect(conflictVerdict([lease(1), lease(1), lease(3)], status, "s")).toMatchObject({
+      level: "fail",
+      message: expect.stringContaining("pi-3_a renews the Lease"),
+      hint: expect.stringContaining("copy of this board's card"),
+    });
+    // Its own former process does not renew it; in the next term, its agent may have begun to lead.
+    expect(conflictVerdict([lease(1), lease(1)], status, "s").level).toBe("ok");
+    expect(conflictVerdict([lease(1, 6), lease(3, 6)], status, "s").level).toBe("ok");
+    expect(conflictVerdict([lease(1, 5, "pi-30_a"), lease(3, 5, "pi-30_a")], status, "s").level).toBe("ok");
+    expect(conflictVerdict([lease(1), lease(3)], status, "other").level).toBe("ok");
+  });
+
   test("without a holder is a warning; the agent's own findings come first", () => {
     expect(conflictVerdict([], undefined, "s").level).toBe("warn");
     const message = "another process writes the site's Lease under this agent's identity, pi-1_a";
