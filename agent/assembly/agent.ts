@@ -109,7 +109,7 @@ export class Agent {
       renewConnection,
       statusChanged,
     });
-    this.siteControls = new AgentSiteControls({ ambient, ...shared, caches: uncontested, announce });
+    this.siteControls = new AgentSiteControls({ ambient, ...shared, caches: uncontested, announce, statusChanged });
 
     this.client = api.client;
     this.caches = caches;
