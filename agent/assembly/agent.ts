@@ -100,6 +100,7 @@ export class Agent {
       ...shared,
       history: api.history,
       failing: api.failing,
+      link: api.link,
       decisions,
       questioner,
       bootId,

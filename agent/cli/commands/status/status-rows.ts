@@ -99,6 +99,7 @@ const outageCauses: Readonly<Record<string, string>> = {
   unreachable: "no response from the API server",
   credentials: "no usable credentials for the API server",
   certificate: "the API server's certificate was not trusted",
+  silence: "no heartbeats from the API server, although no request failed",
 };
 
 function brokerRow(mqtt: NonNullable<NonNullable<Status["link"]>["mqtt"]>, writtenAt: string): string {

@@ -344,6 +344,8 @@ test("the last outage is shown with its cause", async () => {
   const outage = { number: 1, from: at(3000), to: at(3060), boardsHeld: 0, podsHeld: 0 };
   written({ api: { ...api, lastOutage: { ...outage, why: "credentials" } } });
   expect((await status()).out).toContain("(1m): no usable credentials for the API server; nothing needed to be held");
+  written({ api: { ...api, lastOutage: { ...outage, why: "silence" } } });
+  expect((await status()).out).toContain("(1m): no heartbeats from the API server, although no request failed;");
   written({ api: { ...api, lastOutage: outage } });
   expect((await status()).out).toContain("(1m): no response from the API server;");
 });
