@@ -2,9 +2,8 @@ import { elapsed, type Instant, type Millis } from "../base/clock.ts";
 import { longestLease } from "../base/lease-timing.ts";
 import { counted } from "../base/text/counted.ts";
 import { formatDuration } from "../base/time/duration.ts";
-import { isoTime } from "../base/time/iso-time.ts";
 import { besideProblems, holdProblems } from "./beside-health.ts";
-import { boardProblems, timeOf } from "./board-problems.ts";
+import { boardProblems, clockTime, timeOf } from "./board-problems.ts";
 import { lagProblems, pausedProblems, postponedProblems } from "./judge-problems.ts";
 import type { ApiProblem, Parts, ProblemPart, SelectionConflictPart, ValvePart, ZonePart } from "./parts.ts";
 import type { StatusLevel } from "./schema.ts";
@@ -260,10 +259,6 @@ function zoneHint({ name, ready, rate }: Pick<ZonePart, "name" | "ready" | "rate
   const who = ready === 0 ? "all its boards are" : "a board is";
   return `${check}; if ${who} certainly dead: siteward cmd ${command} '${JSON.stringify(args)}' --reason TEXT`;
 }
-
-/** The UTC time of an instant soon, to the second. */
-const clockTime = (instant: Instant, now: Instant): string =>
-  `${isoTime(now.wall + elapsed(now, instant)).slice(11, 19)} UTC`;
 
 function valveProblem(
   { acts, limit, kept = 0, usedBy = [], boards, mostBoards, isUnknown, held = 0, heldOn = [] }: ValvePart,
