@@ -217,13 +217,19 @@ function printIncidents(io: Io, incidents: readonly Incident[], now: readonly st
       io.stdout.line(`  ${(index === 0 ? time : "").padEnd(wide)}  ${part}`);
     });
   shown.forEach(({ rows, returned }, index) => {
-    const back = returned === undefined ? "" : `, after ${returned} had been Ready again`;
-    if (shown.length > 1) io.stdout.line(`Incident ${index + 1} of ${shown.length}${back}:`);
+    const back = returned === undefined ? "" : returnedText(returned);
+    if (shown.length > 1)
+      for (const line of wrap(`Incident ${index + 1} of ${shown.length}${back}:`, width)) io.stdout.line(line);
     for (const row of rows) printRow(row);
     if (index < shown.length - 1) io.stdout.line("");
   });
   for (const row of present) printRow(row);
 }
+
+const returnedText = ({ board, isHeard }: NonNullable<Incident["returned"]>): string =>
+  isHeard
+    ? `, after ${board} had been Ready again`
+    : `, after Node ${board} had been Ready again without a heartbeat to this leader: it returned under another leader, or the API server was restored to a state from before`;
 
 /** The acts that are held back now, by board and reason. */
 function printHeld(io: Io, held: readonly HeldGroup[], times: Times): void {
