@@ -380,14 +380,17 @@ test("different versions of the running agent, of the API server and of other bo
   const servers = ["v1.29.9", "v1.30.0", "v1.36.3", "v1.37.0-rc.1", "v1.33.4+k3s1", undefined];
   expect(servers.map((server) => serverVerdict(server).level)).toEqual(["warn", "ok", "ok", "warn", "ok", "ok"]);
   const boards = [["pi-1", "0.2.0"], ["pi-2", "0.1.0"]] as const; // biome-ignore format: one row
-  expect(boardsVerdict("0.2.0", boards)).toMatchObject({
+  expect(boardsVerdict("0.2.0", "pi-1", boards)).toMatchObject({
     level: "warn",
-    message: "other boards run different versions: pi-2 0.1.0",
+    message: "this board runs 0.2.0, and other boards run different versions: pi-2 0.1.0",
   });
-  expect(boardsVerdict("0.2.0", boards.slice(0, 1))).toMatchObject({
+  expect(boardsVerdict("0.2.0", "pi-3", boards.slice(0, 1))).toMatchObject({
     level: "ok",
-    message: "the only board that reports a version runs 0.2.0",
+    message: "the only other board that reports a version runs 0.2.0 too",
   });
+  // Right after an upgrade, its own Node shows the version from before.
+  expect(boardsVerdict("0.2.0", "pi-2", boards).level).toBe("ok");
+  expect(boardsVerdict("0.2.0", "pi-1", boards.slice(0, 1)).message).toBe("no other board reports its version");
 });
 
 test("a board's message to itself that is refused, or accepted and not delivered, is a failure of the broker's ACL", () => {
