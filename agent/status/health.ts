@@ -1,6 +1,6 @@
 import { elapsed, type Instant, type Millis } from "../base/clock.ts";
 import { longestLease } from "../base/lease-timing.ts";
-import { counted } from "../base/text/counted.ts";
+import { countedHeld } from "../base/text/held-count.ts";
 import { formatDuration } from "../base/time/duration.ts";
 import { besideProblems, holdProblems } from "./beside-health.ts";
 import { boardProblems, clockTime, timeOf } from "./board-problems.ts";
@@ -278,7 +278,7 @@ function valveProblem(
   return {
     type: "SafetyValveShut",
     severity: "critical",
-    message: `${held === 0 ? "harmful acts" : counted(held, "act")}${heldText(heldOn)} ${held === 1 ? "has" : "have"} waited since ${timeOf(since, now)}: ${reasons.join("; ")}`,
+    message: `${held === 0 ? "harmful acts" : countedHeld(held, "act")}${heldText(heldOn)} ${held === 1 ? "has" : "have"} waited since ${timeOf(since, now)}: ${reasons.join("; ")}`,
     hint: `siteward why node/${first} shows what is held there; if these boards are really lost: siteward cmd valve.release '{"ttl":3600}' --reason TEXT`,
   };
 }

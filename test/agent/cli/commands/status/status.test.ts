@@ -94,6 +94,8 @@ test("acts that are held are counted by reason, and the hour of the safety valve
   expect(await row({})).toBe("0 boards queued, 0 pods waiting, 4 pods due, not held");
   expect(await row({ heldActs })).toBe("0 boards queued, 0 pods waiting, 4 pods held, 4 acts held (verdict 4)");
   const zone = { why: "zone", now: 2, total: 3 };
+  const many = [{ why: "valve", now: 100, total: 100 }];
+  expect(await row({ heldActs: many })).toMatch(/, at least 100 acts held \(valve 100\)$/);
   expect(await row({ heldActs: [...heldActs.slice(0, 1), zone] })).toMatch(/, 6 acts held \(verdict 4, zone 2\)$/);
   const valve = { acts: 3, limit: 10, boards: 1, mostBoards: 2 };
   expect(await row({ due: 0, valve })).toMatch(/, 3 of 10 harmful acts this hour, not held$/);
