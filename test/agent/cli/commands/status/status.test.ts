@@ -209,7 +209,7 @@ test("an agent that is gone is STALE, regardless of its last status", async () =
   expect(code).toBe(3);
   expect(lines[0]).toMatch(/^STALE {2}last update 2s ago \(pid 4194305 gone\)$/);
   expect(lines[1]).toContain("was ok");
-  expect(lines[2]).toContain("-> it was killed or crashed before it could write the reason: start it again");
+  expect(lines[2]).toContain("-> it was killed or crashed, and journalctl -u siteward may say why: start it again");
   written({}, { pid: 2 ** 22 + 1, ending: { cause: "stop" } });
   expect((await status()).lines[2]).toContain("-> it was stopped: start it again");
 });
@@ -399,4 +399,13 @@ test.each(["constructor", "new"])("a level %s that this version does not know gi
   const { health } = snapshot(healthy({}), undefined);
   written({}, { health: { ...health, level } } as unknown as Partial<Status>);
   expect((await status()).code).toBe(4);
+});
+
+test("a space follows the name of each problem", async () => {
+  const types = ["FleetConfigTakenBack", "ControllersNotStarted", "CommandPolicyUnusable"];
+  written({
+    problems: types.map((type) => ({ type, severity: "warning", message: "version 44 has been taken back" })),
+  });
+  const { out } = await status();
+  for (const type of types) expect(out).toMatch(new RegExp(`^ {2}! ${type} +version 44`, "m"));
 });
