@@ -73,7 +73,7 @@ describe("an agent that does not work", () => {
   });
 
   test.each([
-    ["was killed", last(), true, "pid 812 gone", "it was killed or crashed before it could write the reason"],
+    ["was killed", last(), true, "pid 812 gone", "it was killed or crashed, and journalctl -u siteward may say why"],
     ["was stopped", last({ cause: "stop" }), true, "pid 812 gone", "it was stopped"],
     ["failed", last({ cause: "failure", message: "disk full" }), true, "pid 812 gone", "it ended: disk full"],
     ["has not started since a boot", last(), true, "the agent has not started since", "it was killed or crashed"],
