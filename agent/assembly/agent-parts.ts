@@ -25,6 +25,7 @@ import type {
   ProblemPart,
   WatchPart,
 } from "../status/parts.ts";
+import { collisionProblems } from "./collision.ts";
 import type { Edges } from "./edges.ts";
 import type { Election } from "./election.ts";
 import type { Execution } from "./execution.ts";
@@ -302,15 +303,8 @@ function problemParts(
       isOfSite: true,
     });
   }
-  if (election.namesake) {
-    found.push({
-      type: "IdentityCollision",
-      severity: "critical",
-      message: `another process writes the site's Lease under this agent's identity, ${election.identity}`,
-      hint: "look for a second agent with this identity, such as a board with a copied card, and restart one of the two",
-    });
-  }
-  found.push(...standingProblems(election, now));
+  found.push(...collisionProblems(election, config.board.name, now));
+  found.push(...standingProblems(election, state, now));
   if (config.site.nodeSelector !== undefined && config.site.namespaceSelector === undefined) {
     found.push({
       type: "WorkloadsNotRun",
@@ -327,27 +321,34 @@ export function standingProblems(
     notStanding,
     orderedUntil,
     isLeaderless,
+    isFree,
     holder,
     identity,
-  }: Pick<ElectorView, "notStanding" | "orderedUntil" | "isLeaderless" | "holder" | "identity">,
+  }: Pick<ElectorView, "notStanding" | "orderedUntil" | "isLeaderless" | "isFree" | "holder" | "identity">,
+  link: ApiLinkView["state"],
   now: Instant,
 ): readonly ProblemPart[] {
   if (notStanding === undefined) return [];
   const isOrdered = orderedUntil !== undefined;
   const time = isOrdered ? ` for ${formatDuration(elapsed(now, orderedUntil))} more` : "";
+  const isUnknown = link !== "up" || (holder === undefined && !isFree && !isLeaderless);
   // Right after this board released the Lease, it has not read yet whether another one has taken it.
   const isLedByOther = !isLeaderless && holder !== undefined && holder !== identity;
-  const meanwhile = isLedByOther ? "another board is leading" : "no other board has taken the Lease yet";
-  const end = !isLedByOther
-    ? "if none does, this board stands for election again at that time"
-    : "this board will then stand again by itself";
+  const known = isLedByOther ? "another board is leading" : "no other board has taken the Lease yet";
+  const meanwhile = isUnknown ? "whether another board leads is not known here now" : known;
+  // Once the Lease has been read as free, `orderedUntil` is the time at which the order counts as pointless.
+  const end = isLeaderless && !isUnknown ? "at that time" : "earlier";
+  const ending =
+    isLedByOther && !isUnknown
+      ? "this board will then stand again by itself"
+      : `if none does, this board stands for election again ${end}`;
   return [
     {
       type: "NotStanding",
       severity: isOrdered ? "info" : "warning",
       message: `this board does not stand for election${time}: ${notStanding}`,
       hint: isOrdered
-        ? `as ordered: ${meanwhile}; ${end}`
+        ? `as ordered: ${meanwhile}; ${ending}`
         : `${meanwhile}; this board will stand again once the cause is gone`,
     },
   ];

@@ -1,4 +1,5 @@
 import { DecisionLog } from "../../storage/decision-log.ts";
+import type { Node } from "../api/core.ts";
 import { nodes } from "../api/resources.ts";
 import type { Ambient } from "../base/ambient.ts";
 import type { Instant, Millis } from "../base/clock.ts";
@@ -20,6 +21,7 @@ import type { Caches } from "../loop/site-view.ts";
 import type { CounterBook } from "../site/counter-book.ts";
 import type { AgentParts } from "../status/parts.ts";
 import { agentParts } from "./agent-parts.ts";
+import { isLedByCopy } from "./collision.ts";
 import type { Edges } from "./edges.ts";
 import { type Election, electionOf, leaderCallbacks } from "./election.ts";
 import { type Execution, executionOf } from "./execution.ts";
@@ -98,6 +100,7 @@ export class Agent {
       ...shared,
       history: api.history,
       failing: api.failing,
+      link: api.link,
       decisions,
       questioner,
       bootId,
@@ -107,7 +110,7 @@ export class Agent {
       renewConnection,
       statusChanged,
     });
-    this.siteControls = new AgentSiteControls({ ambient, ...shared, caches: uncontested, announce });
+    this.siteControls = new AgentSiteControls({ ambient, ...shared, caches: uncontested, announce, statusChanged });
 
     this.client = api.client;
     this.caches = caches;
@@ -166,6 +169,17 @@ export class Agent {
   /** What this board's Node says about its answers on the LAN; undefined if it gives none. */
   announcement(): string | undefined {
     return this.#witness?.announcement();
+  }
+
+  /** This board's Node in the cache, while watches keep it current; undefined without one. */
+  ownNode(): Node | undefined {
+    const { home, informers } = this.#site;
+    return home.isListening ? informers.informer(nodes).lister.get(this.#edges.config.board.node) : undefined;
+  }
+
+  /** Whether the site's Lease shows that another process with this board's name leads. */
+  isLedByCopy(now: Instant): boolean {
+    return isLedByCopy(this.elector.view(), this.#edges.config.board.name, now);
   }
 
   /** The progress of the loops that must never stall. */

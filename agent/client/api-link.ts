@@ -27,14 +27,17 @@ export interface ApiLinkView {
   readonly lastOutage: Outage | undefined;
 }
 
-/** An interruption longer than `link.blip`, from the first request without a response to the next response. */
+/**
+ * An interruption longer than `link.blip`, from the first request without a response to the next response, or one of the
+ * watches of boards while no request failed.
+ */
 export interface Outage {
   /** Outages are numbered from 1 since the process started. */
   readonly number: number;
   readonly startedAt: Instant;
   readonly endedAt: Instant;
-  /** Why its first request failed. */
-  readonly kind: ApiFailure["kind"];
+  /** Why its first request failed; "silence" if none did. */
+  readonly kind: ApiFailure["kind"] | "silence";
 }
 
 export interface ApiFailure {
@@ -119,6 +122,29 @@ export class ApiLink {
     };
   }
 
+  /**
+   * The watches of boards were interrupted for longer than `link.blip`, and are live again. This is an outage too, because
+   * boards are judged and evicted as after any other, unless requests have shown the same one.
+   */
+  onSilence(began: Instant, ended: Instant): void {
+    if (this.#state === "down" || this.#isPartOfLast(began)) return;
+    this.#lastOutage = {
+      number: (this.#lastOutage?.number ?? 0) + 1,
+      startedAt: began,
+      endedAt: ended,
+      kind: "silence",
+    };
+    this.#ambient.log.warn("heartbeats could not be received, although no request failed", {
+      awayMs: Math.round(elapsed(began, ended)),
+    });
+    this.#changed();
+  }
+
+  /** Whether an interruption that began at this instant overlaps the last outage. */
+  #isPartOfLast(began: Instant): boolean {
+    return this.#lastOutage !== undefined && elapsed(began, this.#lastOutage.endedAt) >= 0;
+  }
+
   /** How far the API server's clock is ahead of this board's clock; undefined before the first response with a date. */
   get skew(): Millis | undefined {
     return this.#skew;
@@ -151,7 +177,10 @@ export class ApiLink {
       this.#lost = failure && { startedAt: begun, kind: failure.kind };
     }
     const isOutage = state === "up" && lost !== undefined && elapsed(lost.startedAt, now) > this.#blip;
-    if (isOutage) this.#lastOutage = { number: (this.#lastOutage?.number ?? 0) + 1, ...lost, endedAt: now };
+    if (isOutage) {
+      const number = (this.#lastOutage?.number ?? 0) + (this.#isPartOfLast(lost.startedAt) ? 0 : 1);
+      this.#lastOutage = { number, ...lost, endedAt: now };
+    }
     this.#log(failure, lost && elapsed(lost.startedAt, now));
     this.#changed();
   }

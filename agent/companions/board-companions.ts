@@ -80,6 +80,8 @@ export function nodeReport({ ambient, config, agent, folder, version }: Companio
     obstacle: () => folder.obstacle() ?? agent.unwell,
     isResting: () => agent.elector.view().orderedUntil !== undefined,
     announcement: () => agent.announcement(),
+    cached: () => agent.ownNode(),
+    isLedByCopy: () => agent.isLedByCopy(ambient.clock.now()),
     facts: new Memo(folder.state.database),
   });
 }

@@ -4,6 +4,7 @@ import { Memo } from "../../storage/memo.ts";
 import { elapsed, type Instant, type Millis } from "../base/clock.ts";
 import { TaskGroup } from "../base/concurrency/tasks.ts";
 import { counted } from "../base/text/counted.ts";
+import { listed } from "../base/text/listed.ts";
 import type { Moment } from "../base/time/lasting-end.ts";
 import type { ClockState } from "../board/clock-sync.ts";
 import type { CommandCounters, Draining, SiteControls } from "../commands/desk/controls.ts";
@@ -146,17 +147,23 @@ export class CommandCenter implements Companion {
 /**
  * A drain may evict pods for up to six hours, which must be visible even to someone who does not know of its command.
  */
-function drainProblem(drain: Draining | undefined, now: Instant): readonly ProblemPart[] {
+export function drainProblem(drain: Draining | undefined, now: Instant): readonly ProblemPart[] {
   if (drain === undefined) return [];
-  const { board, by, reason, until, evicted, left } = drain;
+  const { board, by, reason, until, evicted, left, refused } = drain;
   const why = reason === undefined ? "" : ` (${reason})`;
+  const order = `${board} is being drained until ${timeOf(until, now)} at the latest by ${by}${why}`;
+  const blocked = refused.count === 0 ? "" : `; evictions refused so far: ${listed(refused.some, refused.count)}`;
+  const progress =
+    left === undefined ? "its pods are not listed yet" : `${counted(evicted, "pod")} evicted, ${left} left${blocked}`;
+  const budgets =
+    refused.count === 0 ? "" : "a disruption budget may allow none of them to leave: kubectl get pdb -A; ";
   return [
     {
       type: "BoardDraining",
       subject: board,
       severity: "info",
-      message: `${board} is being drained until ${timeOf(until, now)} at the latest by ${by}${why}: ${counted(evicted, "pod")} evicted, ${left} left`,
-      hint: "siteward cmd board.uncordon --reason TEXT ends it and puts the board back into service",
+      message: `${order}: ${progress}`,
+      hint: `${budgets}siteward cmd board.uncordon --reason TEXT ends it and puts the board back into service`,
     },
   ];
 }

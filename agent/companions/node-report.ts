@@ -1,4 +1,5 @@
 import type { Node } from "../api/core.ts";
+import { compareVersions } from "../api/resource-version.ts";
 import { nodes } from "../api/resources.ts";
 import type { Ambient } from "../base/ambient.ts";
 import { backoff } from "../base/backoff.ts";
@@ -11,7 +12,10 @@ import type { WantedCondition } from "../board/node-conditions.ts";
 import { siteAnnotation, standbyAnnotation, standsBy, versionAnnotation } from "../board/sick-leader.ts";
 import { isNotFound, isOfLink, isOvertaken } from "../client/api-error.ts";
 import type { KubeClient } from "../client/kube-client.ts";
+import { collisionProblem } from "../status/collision-problem.ts";
+import type { StatusContribution } from "../status/contribution.ts";
 import { witnessAnnotation } from "../witness/announcement.ts";
+import type { Companion } from "./companion.ts";
 
 export interface NodeReportDeps {
   readonly client: Pick<KubeClient, "get" | "patch">;
@@ -29,6 +33,10 @@ export interface NodeReportDeps {
   readonly isResting: () => boolean;
   /** The addresses at which this board answers on the LAN, and its key; undefined if it does not answer. */
   readonly announcement: () => string | undefined;
+  /** The board's own Node in a cache that follows its changes; undefined without one. */
+  readonly cached: () => Node | undefined;
+  /** Whether the site's Lease shows that another process with this board's name leads. */
+  readonly isLedByCopy: () => boolean;
   readonly facts: KeyValueStore;
 }
 
@@ -54,6 +62,12 @@ const announceEvery: Millis = 60_000;
 const sensorsSettle: Millis = 660_000;
 /** Interval between reads of the Node, which may have been recreated. */
 const verifyEvery: Millis = 43_200_000;
+/** The same while another process with this board's name may be running. */
+const verifySuspected: Millis = 600_000;
+/** A foreign announcement is suspicious for this long; the second one in that time proves a second process. */
+const suspicion: Millis = 86_400_000;
+/** A collision is reported until no foreign announcement has been found for this long: both find the other's within 20 minutes. */
+const collisionLasts: Millis = 1_800_000;
 const pauses = { first: 30_000, max: 900_000 };
 /** Time limit for the write on shutdown. */
 const farewellTimeout: Millis = 1_500;
@@ -62,7 +76,7 @@ const farewellTimeout: Millis = 1_500;
  * Writes the board's health and standby state to its own Node, but only changes, and at most every few minutes. The
  * values written are stored, so that a restart needs one small read and no write.
  */
-export class NodeReport {
+export class NodeReport implements Companion {
   readonly name = "node report";
   readonly #ambient: Ambient;
   readonly #deps: NodeReportDeps;
@@ -72,12 +86,24 @@ export class NodeReport {
   #conditionsAt: Instant | undefined;
   #standbyAt: Instant | undefined;
   #announcedAt: Instant | undefined;
+  /** The announcement that this process last wrote or found as its own. */
+  #own: string | undefined;
+  /** The version of the Node up to which its announcement has been examined. */
+  #examined: string | undefined;
+  /** When an announcement was found in place of this process's own: the last two times. */
+  #foreign: readonly Instant[] = [];
   #failures = 0;
 
   constructor(ambient: Ambient, deps: NodeReportDeps) {
     this.#ambient = ambient;
     this.#deps = deps;
     this.#startedAt = ambient.clock.now();
+  }
+
+  contribution(now: Instant): StatusContribution {
+    if (!this.#isCollision(now) || this.#deps.isLedByCopy()) return {};
+    const message = `another process writes the announcement of this board on Node ${this.#deps.node} in turns with this one: two boards have one name`;
+    return { problems: [collisionProblem(message)] };
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -106,7 +132,9 @@ export class NodeReport {
 
   async #pass(signal: AbortSignal): Promise<void> {
     const now = this.#ambient.clock.now();
-    if (!this.#verifiedAt || elapsed(this.#verifiedAt, now) >= verifyEvery) await this.#verify(now, signal);
+    const every = this.#isSuspicious(now) || this.#deps.isLedByCopy() ? verifySuspected : verifyEvery;
+    if (isOver(this.#verifiedAt, every, now)) await this.#verify(now, signal);
+    this.#lookAtCache(now);
     const wanted = this.#deps.conditions(now);
     const changed = wanted?.filter((condition) => this.#isDue(condition, now)) ?? [];
     if (changed.length > 0 && isOver(this.#conditionsAt, conditionsEvery, now)) {
@@ -138,8 +166,48 @@ export class NodeReport {
     const { uid = "", annotations } = metadata;
     const conditions = this.#written?.uid === uid ? this.#written.conditions : {};
     const [standby, witness] = [annotations?.[standbyAnnotation], annotations?.[witnessAnnotation]];
+    // A former process of this board may have written the stored announcement.
+    this.#own ??= this.#written?.witness;
+    this.#examine(metadata, now);
     this.#remember({ uid, conditions, standby, witness });
     this.#verifiedAt = now;
+  }
+
+  /** The cache shows earlier than a read that another process has replaced the announcement. */
+  #lookAtCache(now: Instant): void {
+    const { metadata } = this.#deps.cached() ?? {};
+    if (metadata === undefined || !this.#examine(metadata, now)) return;
+    this.#remember({ ...(this.#written ?? neverWritten), witness: metadata.annotations?.[witnessAnnotation] });
+  }
+
+  /**
+   * Whether this Node, if it is newer than the last one examined, has an announcement of another process in the place
+   * of this one's. An announcement that was removed proves nothing.
+   */
+  #examine({ uid, resourceVersion, annotations }: Node["metadata"], now: Instant): boolean {
+    const before = this.#examined;
+    const isNewer =
+      before === undefined || resourceVersion === undefined || compareVersions(resourceVersion, before) > 0;
+    if (uid !== this.#written?.uid || !isNewer) return false;
+    this.#examined = resourceVersion ?? before;
+    const witness = annotations?.[witnessAnnotation];
+    const isOwn = witness === undefined || this.#own === undefined || witness === this.#own;
+    if (isOwn || this.#written.witness !== this.#own) return false;
+    this.#foreign = [...this.#foreign, now].slice(-2);
+    this.#ambient.log.warn("another process has written the announcement of this board", { node: this.#deps.node });
+    return true;
+  }
+
+  #isSuspicious(now: Instant): boolean {
+    const last = this.#foreign.at(-1);
+    return last !== undefined && elapsed(last, now) < suspicion;
+  }
+
+  /** Whether another process writes this board's announcement in turns with this one. */
+  #isCollision(now: Instant): boolean {
+    const [first, second] = this.#foreign;
+    if (first === undefined || second === undefined) return false;
+    return elapsed(first, second) < suspicion && elapsed(second, now) < collisionLasts;
   }
 
   async #writeConditions(changed: readonly WantedCondition[], now: Instant, signal: AbortSignal): Promise<void> {
@@ -165,16 +233,20 @@ export class NodeReport {
   async #announce(signal: AbortSignal): Promise<void> {
     const written = this.#written ?? neverWritten;
     const witness = this.#deps.announcement();
-    if (witness === written.witness) return;
-    const annotations = { [witnessAnnotation]: witness ?? null };
-    await this.#patch({ metadata: { uid: written.uid, annotations } }, {}, signal);
-    this.#remember({ ...written, witness });
+    if (witness !== written.witness) {
+      const annotations = { [witnessAnnotation]: witness ?? null };
+      await this.#patch({ metadata: { uid: written.uid, annotations } }, {}, signal);
+      this.#remember({ ...written, witness });
+    }
+    this.#own = witness;
   }
 
   /** A strategic merge keeps conditions of other writers. The uid in the patch makes it fail for a recreated Node. */
   async #patch(patch: object, at: { readonly subresource?: "status" }, signal: AbortSignal): Promise<void> {
     const { client, node } = this.#deps;
-    await client.patch<Node>(nodes, { name: node, ...at }, "strategic", patch, { signal, metadataOnly: true });
+    const options = { signal, metadataOnly: true } as const;
+    const { metadata } = await client.patch<Node>(nodes, { name: node, ...at }, "strategic", patch, options);
+    this.#examined = metadata.resourceVersion ?? this.#examined;
   }
 
   /**

@@ -5,8 +5,17 @@ import { linesOf, type StoryLine } from "./sentences.ts";
 /** What happened to a board and its pods, from when the board was lost until it was lost again. */
 export interface Incident {
   readonly lines: readonly StoryLine[];
-  /** The board that was Ready again before this incident, although it was lost in the previous one. */
-  readonly returned: string | undefined;
+  /** The board whose Node was Ready again before this incident, although it was lost in the previous one. */
+  readonly returned: Returned | undefined;
+}
+
+interface Returned {
+  readonly board: string;
+  /**
+   * Whether the leader had received a heartbeat of it. Otherwise it may have returned under another leader, or not at all:
+   * a restore of the API server resets its Node.
+   */
+  readonly isHeard: boolean;
 }
 
 interface Event {
@@ -31,7 +40,7 @@ export function incidentsOf(
     })
     // A time that cannot be read stays where it is.
     .sort((a, b) => when(a.line.at) - when(b.line.at) || 0);
-  const incidents: { lines: StoryLine[]; returned: string | undefined }[] = [];
+  const incidents: { lines: StoryLine[]; returned: Returned | undefined }[] = [];
   let before: Event[] = [];
   for (const event of events) {
     if (incidents.length === 0 || beginsAnew(event, before)) {
@@ -57,5 +66,7 @@ function beginsAnew({ record, isEnd }: Event, before: readonly Event[]): boolean
   );
 }
 
-const returnedBefore = ({ record }: Event): string | undefined =>
-  record.act === "board-marked" && record.gate?.ready === "True" ? record.board : undefined;
+function returnedBefore({ record: { act, gate, board, because } }: Event): Returned | undefined {
+  if (act !== "board-marked" || gate?.ready !== "True") return undefined;
+  return { board, isHeard: because.kind !== "silence" || !because.unheard };
+}

@@ -181,12 +181,13 @@ export function doneText({ act, board }: Pick<DecisionRecord, "act" | "board">):
  */
 const isOverdue = ({ silentMs, graceMs = 0 }: SilenceFacts): boolean => silentMs !== undefined && silentMs > graceMs;
 
-function silenceText(board: string, { silentMs, graceMs, unheard }: SilenceFacts): string {
+/** The silence, in words. It is proven up to the last proof only: a later heartbeat may not have arrived yet. */
+function silenceText(board: string, { silentMs, graceMs, provenMs, unheard }: SilenceFacts): string {
   if (silentMs === undefined) return `${board} was silent`;
   const allowed = graceMs === undefined ? "" : ` (grace period ${ms(graceMs)})`;
   return unheard
     ? `${board} had sent no heartbeat since the leader began to watch it ${ms(silentMs)} earlier${allowed}`
-    : `${board} was silent for at least ${ms(silentMs)}${allowed}`;
+    : `${board} was silent for ${provenMs === undefined ? "" : "at least "}${ms(silentMs - (provenMs ?? 0))}${allowed}`;
 }
 
 /** The facts behind the reason: the verdict and its rule, the proof, the zone. */

@@ -1,6 +1,6 @@
 import type { Outbox } from "../../storage/outbox.ts";
 import type { Ambient } from "../base/ambient.ts";
-import { elapsed, type Instant, type Millis, sleep } from "../base/clock.ts";
+import { elapsed, type Instant, type Millis, shifted, sleep } from "../base/clock.ts";
 import { TaskGroup } from "../base/concurrency/tasks.ts";
 import { hintOf, sentenceOf } from "../base/errors.ts";
 import type { ClockState } from "../board/clock-sync.ts";
@@ -63,6 +63,8 @@ export class Fleet {
   #since: Instant;
   #session = 0;
   #error: LinkError | undefined;
+  /** When the next attempt to connect begins; undefined unless this board waits for it. */
+  #nextAttempt: Instant | undefined;
   /** The credentials of the current connection, or of the last one that came up. */
   #tls: Tls | undefined;
   /** The credentials to use instead of those in the files, with which no connection could be established. */
@@ -101,6 +103,7 @@ export class Fleet {
       },
       dropped: outbox.lost,
       error: this.#error && { message: sentenceOf(this.#error), hint: this.#error.hint },
+      nextAttempt: this.#nextAttempt,
     };
   }
 
@@ -119,6 +122,8 @@ export class Fleet {
    */
   async reloadCredentials(dryRun: boolean, signal: AbortSignal): Promise<Effect> {
     const { clock } = this.#ambient;
+    // A link without TLS has no credentials. A command must not fail for files that are never used.
+    if (this.#deps.url.protocol !== "mqtts:") return { outcome: "done", result: { changed: false } };
     const former = this.#tls;
     let fresh: Tls;
     try {
@@ -177,8 +182,10 @@ export class Fleet {
         });
         events.note({ type: "identity.duplicate", severity: "critical", detail: { session: this.#session } });
       }
+      this.#nextAttempt = shifted(clock.now(), next.pause);
       this.#setState("down", error);
       await this.#pause(error, next.pause, both);
+      this.#nextAttempt = undefined;
       if (again.aborted && !signal.aborted) this.#again = new AbortController();
     }
   }

@@ -346,7 +346,7 @@ export class ServerHistory {
     }
     if (known !== undefined) {
       this.#ambient.log.info(
-        "the API server may have lost the history from which the cache was filled, so the site is listed again",
+        "the API server may have lost the history from which the cache was filled: everything is listed again before the cache is used",
       );
       this.#chain = this.#newChain();
       if (link === "forgotten") this.#abandonStreams();

@@ -2,8 +2,9 @@ import type { Memo } from "../../storage/memo.ts";
 import type { KubeObject } from "../api/meta.ts";
 import { leases, namespaces, nodes, type Resource } from "../api/resources.ts";
 import type { Ambient } from "../base/ambient.ts";
-import { elapsed, type Instant, type Millis, sleep } from "../base/clock.ts";
+import { earlierOf, elapsed, type Instant, type Millis, shifted, sleep } from "../base/clock.ts";
 import { TaskGroup } from "../base/concurrency/tasks.ts";
+import type { ApiLink } from "../client/api-link.ts";
 import type { FailingKind, FailingRequests } from "../client/failing-requests.ts";
 import type { KubeClient } from "../client/kube-client.ts";
 import type { Config } from "../config/settings.ts";
@@ -29,7 +30,7 @@ import type { ValveBook } from "../holds/valve-book.ts";
 import type { InformerSet } from "../informer/informer-set.ts";
 import type { ServerHistory } from "../informer/server-history.ts";
 import type { WatchHealth } from "../informer/watch-health.ts";
-import { isQuarantineActive, linkOf } from "../judgement/link.ts";
+import { isQuarantineActive, type Link, linkOf } from "../judgement/link.ts";
 import { memoryArea } from "../loop/memory-store.ts";
 import type { Caches } from "../loop/site-view.ts";
 import type { GuardedInformers } from "../site/guarded-informers.ts";
@@ -79,6 +80,7 @@ export interface TermWorkDeps {
   readonly home: Pick<GuardedInformers, "listen">;
   /** Makes the next requests use a new connection, which may reach another API server. */
   readonly renewConnection: () => void;
+  readonly link: Pick<ApiLink, "onSilence">;
   /** The failing requests of `client`. */
   readonly failing: FailingRequests;
   /** Called after each change that must appear in the status file immediately. */
@@ -381,16 +383,28 @@ export class TermWork {
   }
 
   /**
-   * Processes every key again after an outage, because work that failed during it must not wait for the next change.
+   * Processes every key again after an outage, because work that failed during it must not wait for the next change. An
+   * outage of the watches of boards is reported to the link.
    */
   async #afterOutages(signal: AbortSignal): Promise<void> {
-    const { mirrored, caches, current } = this.#deps;
+    const { mirrored, caches, current, verdictDeps } = this.#deps;
+    const { settings } = verdictDeps;
+    const boards = (): Link => linkOf(watchesOf(caches), settings, this.#ambient.clock.now());
+    let before = boards();
     const restored = (): number =>
       Math.max(...mirrored.map((resource) => caches.informer(resource).health.restoredAt?.mono ?? 0));
     for (let last = restored(); !signal.aborted; ) {
       await sleep(this.#ambient.clock, outageCheck, signal);
       this.#countHeld();
       this.#watchValve();
+      const link = boards();
+      const ended = link.restoredAt;
+      if (ended !== undefined && ended.mono > (before.restoredAt?.mono ?? 0)) {
+        // After a suspension, the watches stay interrupted for some seconds longer.
+        const shortest = shifted(ended, -settings.blip);
+        this.#deps.link.onSilence(earlierOf(earlierOf(shortest, before.notLiveSince), link.notLiveSince), ended);
+      }
+      before = link;
       const latest = restored();
       if (latest > last) current.wakeAll();
       last = latest;

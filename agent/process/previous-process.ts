@@ -1,4 +1,5 @@
 import type { Ending, PreviousProcess } from "../companions/process-controls.ts";
+import { uncleanText } from "../status/ending-text.ts";
 import { readStatus, type Status } from "../status/schema.ts";
 import { stuckCondition } from "../status/watchdog.ts";
 
@@ -16,5 +17,5 @@ function endingOf(status: Status): Ending {
   if (status.ending) return status.ending;
   const stuck = status.health.conditions.find(({ type }) => type === stuckCondition);
   if (stuck) return { cause: "watchdog", message: stuck.message };
-  return { cause: "unclean", message: "it was killed or crashed before it could write the reason" };
+  return { cause: "unclean", message: uncleanText };
 }

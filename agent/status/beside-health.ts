@@ -1,5 +1,6 @@
 import { elapsed, type Millis } from "../base/clock.ts";
 import { formatDuration } from "../base/time/duration.ts";
+import { clockTime } from "./board-problems.ts";
 import type { Parts, ProblemPart } from "./parts.ts";
 
 /** Problems of the fleet's broker, the clock, the state folder and the cache's log. */
@@ -22,11 +23,12 @@ export const clockSkewLimits: { readonly reported: Millis; readonly grave: Milli
 function brokerProblems({ mqtt, now }: Parts): readonly ProblemPart[] {
   if (!mqtt?.error || mqtt.state === "up") return [];
   const since = mqtt.state === "down" ? ` (for ${formatDuration(elapsed(mqtt.since, now))})` : "";
+  const again = mqtt.nextAttempt === undefined ? "" : `; next attempt at ${clockTime(mqtt.nextAttempt, now)}`;
   return [
     {
       type: "BrokerUnreachable",
       severity: "warning",
-      message: `${mqtt.error.message}${since}; the site itself is managed as usual`,
+      message: `${mqtt.error.message}${since}${again}; the site itself is managed as usual`,
       hint:
         mqtt.error.hint ??
         "check the link and the broker (siteward doctor --only mqtt); messages are kept in the outbox",

@@ -152,6 +152,10 @@ export function sentence(
 const whenOf = ({ since, neverHeard }: NamedBoard, now: Instant): string =>
   `${neverHeard ? "before " : ""}${timeOf(since, now)}`;
 
+/** The UTC time of an instant soon, to the second. */
+export const clockTime = (instant: Instant, now: Instant): string =>
+  `${isoTime(now.wall + elapsed(now, instant)).slice(11, 19)} UTC`;
+
 /** An instant as a UTC time, computed back from the current clock time, because the clock may have been set since. */
 export const timeOf = (instant: Instant, now: Instant): string =>
   `${isoTime(now.wall - elapsed(instant, now))

@@ -1,10 +1,10 @@
 import { elapsed, type Instant, type Millis } from "../base/clock.ts";
 import { maxLeaseDuration } from "../base/lease-timing.ts";
 import { counted } from "../base/text/counted.ts";
+import { countedHeld } from "../base/text/held-count.ts";
 import { formatDuration } from "../base/time/duration.ts";
-import { isoTime } from "../base/time/iso-time.ts";
 import { besideProblems, holdProblems } from "./beside-health.ts";
-import { boardProblems, timeOf } from "./board-problems.ts";
+import { boardProblems, clockTime, timeOf } from "./board-problems.ts";
 import { lagProblems, pausedProblems, postponedProblems } from "./judge-problems.ts";
 import type { ApiProblem, Parts, ProblemPart, SelectionConflictPart, ValvePart, ZonePart } from "./parts.ts";
 import type { StatusLevel } from "./schema.ts";
@@ -262,10 +262,6 @@ function zoneHint({ name, ready, rate }: Pick<ZonePart, "name" | "ready" | "rate
   return `${check}; if ${who} certainly dead: siteward cmd ${command} '${JSON.stringify(args)}' --reason TEXT`;
 }
 
-/** The UTC time of an instant soon, to the second. */
-const clockTime = (instant: Instant, now: Instant): string =>
-  `${isoTime(now.wall + elapsed(now, instant)).slice(11, 19)} UTC`;
-
 function stayingProblem({ pods, on }: NonNullable<NonNullable<Parts["eviction"]>["staying"]>): ProblemPart {
   const [first = "NODE"] = on;
   return {
@@ -294,7 +290,7 @@ function valveProblem(
   return {
     type: "SafetyValveShut",
     severity: "critical",
-    message: `${held === 0 ? "harmful acts" : counted(held, "act")}${heldText(heldOn)} ${held === 1 ? "has" : "have"} waited since ${timeOf(since, now)}: ${reasons.join("; ")}`,
+    message: `${held === 0 ? "harmful acts" : countedHeld(held, "act")}${heldText(heldOn)} ${held === 1 ? "has" : "have"} waited since ${timeOf(since, now)}: ${reasons.join("; ")}`,
     hint: `siteward why node/${first} shows what is held there; if these boards are really lost: siteward cmd valve.release '{"ttl":3600}' --reason TEXT`,
   };
 }

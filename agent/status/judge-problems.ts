@@ -134,8 +134,8 @@ export function postponedProblems({ judgement, now }: Parts): readonly ProblemPa
   if (judgement?.postponed === undefined || judgement.isPaused) return [];
   const { since, boards } = judgement.postponed;
   const who = sentence(boards, now, {
-    one: "will not be judged or evicted until then; silent since",
-    several: "boards will not be judged or evicted until then; silent since",
+    one: "keeps its pods, because it could not be judged for long enough in between; silent since",
+    several: "boards keep their pods, because they could not be judged for long enough in between; silent since",
   });
   return [
     {

@@ -106,6 +106,8 @@ export interface ApiProblem {
 export type MqttPart = Omit<At<NonNullable<Section<"link">["mqtt"]>, "since">, "lastError"> & {
   /** The last failure; absent while the state is up. */
   readonly error?: { readonly message: string; readonly hint?: string | undefined } | undefined;
+  /** When the next attempt to connect begins; absent unless the agent waits for it. */
+  readonly nextAttempt?: Instant | undefined;
 };
 
 /** failing: currently cannot be opened. off: not watched by a cold standby. */

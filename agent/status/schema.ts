@@ -76,7 +76,7 @@ const api = record({
       from: text,
       to: text,
       /** Why it began. */
-      why: optional(word<"unreachable" | "credentials" | "certificate">()),
+      why: optional(word<"unreachable" | "credentials" | "certificate" | "silence">()),
       boardsHeld: count,
       podsHeld: count,
     }),

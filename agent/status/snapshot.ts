@@ -73,7 +73,8 @@ const isInstant = (value: unknown): value is Instant => typeof value === "object
 
 /**
  * The members whose change justifies a write before the regular interval. Ages, counters and sizes change all the time
- * and are left out.
+ * and are left out,
+ * except those of a drain, which somebody waits for.
  */
 export function significantState(status: Status): string {
   const { health, identity, leader, link, zones, boards, eviction, controllers, config, clock, holds, commands } =
@@ -81,7 +82,7 @@ export function significantState(status: Status): string {
   return JSON.stringify([
     health.level,
     health.ready,
-    health.conditions.map(({ type, subject }) => [type, subject]),
+    health.conditions.map(({ type, subject, message }) => [type, subject, type === "BoardDraining" ? message : ""]),
     identity,
     leader && [leader.role, leader.holder, leader.term],
     link?.api.state,

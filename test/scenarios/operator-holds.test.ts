@@ -433,7 +433,7 @@ describe("an operator", () => {
     const mend = site.leader.agentEdge.impair({ is: "slow", delay: 10 * second }, "late");
     victim.powerOn(realWall);
     const effect = await site.order((controls) => controls.confirmBoardDead(name, alice, false));
-    expect(effect).toMatchObject({ outcome: "refused", code: 409, error: "board-alive", result: { alive: [name] } });
+    expect(effect).toMatchObject({ outcome: "refused", code: 409, error: "board-alive", result: { boards: [name] } });
     mend();
     await site.run(2 * minute);
     expect(site.taints(name)).toEqual([]);

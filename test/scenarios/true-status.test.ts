@@ -316,6 +316,20 @@ describe("an outage of a whole site", () => {
     expect(site.row("Leader", site.follower("b"))).toMatch(/^unknown, because .*; this board is standby$/);
   });
 
+  test("is counted and shown too if no request fails, because the leader alone did not run", async () => {
+    const site = await begun();
+    const { leader } = site;
+    expect(site.row("Last outage", leader)).toBe("");
+    leader.agent?.process.suspend();
+    await site.run(15 * second);
+    leader.agent?.process.resume("answers first");
+    await site.run(5 * second);
+    expect(site.row("Links", leader)).toContain(" 0 of ");
+    expect(site.row("Last outage", leader)).toMatch(
+      /^\d\d:\d\d to \d\d:\d\d \(1\ds\): no heartbeats from the API server,/,
+    );
+  });
+
   test("leaves its duration and held acts in the status; the attempt that failed during it is not a problem", async () => {
     const site = await begun();
     const victim = site.follower("a");

@@ -14,8 +14,10 @@ export interface Draining extends Author {
   /** When it ends at the latest. */
   readonly until: Instant;
   readonly evicted: number;
-  /** Pods that it found and that still exist. */
-  readonly left: number;
+  /** Pods that it found and that still exist; undefined before it has listed them. */
+  readonly left: number | undefined;
+  /** Pods whose evictions were refused in the last round: the keys of some, and the number of all. */
+  readonly refused: { readonly some: readonly string[]; readonly count: number };
 }
 
 /** The target of a freeze. */

@@ -40,7 +40,7 @@ export async function confirmBoardDead(
     if (taintOf(node, outOfService)) return { result: { board: name, changed: false } };
     const lease = await leaseOf(name, deps, signal);
     if (lastSignOf(node, lease?.metadata.resourceVersion) !== judged) {
-      return refused(409, "board-alive", `not dead: ${name} has given a sign of life`, { alive: [name] });
+      return refused(409, "board-alive", `not dead: ${name} has given a sign of life`, { boards: [name] });
     }
     return {
       act: takeOutOfService(node, lease, author, clock.now()),

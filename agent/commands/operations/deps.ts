@@ -27,6 +27,8 @@ export interface OperationsDeps {
   readonly verdictDeps: BoardVerdictDeps;
   readonly executor: Executor;
   readonly announce: (event: EventAction, term: Term) => void;
+  /** Called after each change that the status must show immediately. */
+  readonly statusChanged: () => void;
 }
 
 /** What an order may do. */

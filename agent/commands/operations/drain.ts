@@ -23,8 +23,18 @@ export interface DrainOrder {
   readonly options: DrainOptions;
   readonly author: Author;
   readonly progress: (done: JsonRecord) => void;
+  /** Called when the view has changed so that the status must show it immediately: the counts may be shown later. */
+  readonly changed: () => void;
   readonly signal: AbortSignal;
   readonly dryRun: boolean;
+}
+
+interface Tally {
+  readonly evicted: number;
+  /** Pods that stay. */
+  readonly skipped: number;
+  /** Pods that must leave and still exist; undefined before they have been listed. */
+  readonly left?: number;
 }
 
 /** Why a drain ends before all pods have left. */
@@ -48,6 +58,8 @@ const round: Millis = 5000;
 /** No eviction is sent later than this after the Node was read: the client may repeat or delay a request. */
 const maxTrustDuration: Millis = 10_000;
 const maxNamed = 20;
+/** The same in the status. */
+const maxShown = 3;
 /** Longest list of evicted pods in an answer, in characters. The log names all of them. */
 const maxEvictedLength = 8192;
 /** In characters: a server may answer with any text. */
@@ -84,11 +96,13 @@ export class BoardDrain {
   readonly #board: string;
   readonly #end: Instant;
   readonly #overruled = new AbortController();
-  #tally = { evicted: 0, skipped: 0, left: 0 };
+  #tally: Tally = { evicted: 0, skipped: 0 };
   /** Pods whose eviction was accepted, by uid, and that may still exist. */
   #evicting: ReadonlySet<string> = new Set();
   /** The pods, by key, that the last round did not evict. */
   readonly #refusals = new Map<string, ApiError>();
+  /** The keys in `#refusals` after the last whole round. */
+  #refused: readonly string[] = [];
   /** Keys of the first few pods that appeared after the first look and are evicted only by force. */
   #alone: readonly string[] = [];
   /** Keys of the first pods that were evicted, as many as an answer has room for. */
@@ -109,7 +123,8 @@ export class BoardDrain {
 
   view(): Draining {
     const { evicted, left } = this.#tally;
-    return { board: this.#board, ...this.#order.author, until: this.#end, evicted, left };
+    const refused = { some: this.#refused.slice(0, maxShown), count: this.#refused.length };
+    return { board: this.#board, ...this.#order.author, until: this.#end, evicted, left, refused };
   }
 
   /** Ends the drain: an order to uncordon the board was accepted, and follows the drain's own cordon. */
@@ -141,6 +156,7 @@ export class BoardDrain {
       return refused(409, "unmanaged-pods", message, { board: this.#board, pods: alone.slice(0, maxNamed) });
     }
     this.#tally = { evicted: 0, skipped, left: leaving.length };
+    this.#order.changed();
     if (dryRun) return done({ ...this.#report(), pods: leaving.slice(0, maxNamed).map(({ key }) => key) });
     if (signal.aborted) return this.#unfinished();
     const cordoned = await this.#cordons.order(undefined, true, author, { dryRun, signal });
@@ -159,6 +175,7 @@ export class BoardDrain {
         const ending = await this.#round(leaving, signal);
         if (ending === "drained") return this.#ended(done(this.#result()));
         if (ending) return this.#failed(ending);
+        this.#noteRefused();
       }
       this.#order.progress(this.#report());
       await sleep(this.#deps.ambient.clock, round, signal);
@@ -262,6 +279,13 @@ export class BoardDrain {
     }
   }
 
+  #noteRefused(): void {
+    const keys = [...this.#refusals.keys()];
+    if (keys.length === this.#refused.length && keys.every((key, at) => key === this.#refused[at])) return;
+    this.#refused = keys;
+    this.#order.changed();
+  }
+
   #note({ key, uid }: DrainablePod): void {
     const { by, reason } = this.#order.author;
     this.#tally = { ...this.#tally, evicted: this.#tally.evicted + 1 };
@@ -317,7 +341,7 @@ export class BoardDrain {
   }
 
   #ended(effect: Effect): Effect {
-    const { evicted, left } = this.#tally;
+    const { evicted, left = 0 } = this.#tally;
     if (effect.outcome === "done") this.#event("BoardDrained", `Node ${this.#board} drained, ${evicted} pods evicted`);
     else this.#event("BoardNotDrained", `Node ${this.#board} not drained, ${left} pods left; drain requested`);
     return effect;

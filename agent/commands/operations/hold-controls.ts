@@ -253,7 +253,7 @@ export function notSilent(
       return `${facts.board} ${aliveText(facts, record?.health.reportedAt, pass.now)}`;
     });
     const message = `not dead: ${listed(reasons, alive.length, "; ")}`;
-    return refused(409, "board-alive", message, { alive: alive.map(({ board }) => board) });
+    return refused(409, "board-alive", message, { boards: alive.map(({ board }) => board) });
   }
   const open = verdicts.filter(({ verdict }) => verdict !== "unproven" && verdict !== "dead");
   if (open.length === 0) return undefined;

@@ -140,7 +140,8 @@ export class AgentSiteControls implements SiteControls {
     signal: AbortSignal,
     dryRun = false,
   ): Promise<Effect> {
-    const drain = new BoardDrain({ options, author, progress, signal, dryRun }, this.#deps, this.#cordons);
+    const { statusChanged: changed } = this.#deps;
+    const drain = new BoardDrain({ options, author, progress, changed, signal, dryRun }, this.#deps, this.#cordons);
     if (dryRun) return drain.run();
     this.#drain = drain;
     try {

@@ -2,6 +2,7 @@ import type { Pod } from "../../api/core.ts";
 import { boardOf, isFinished } from "../../api/pods.ts";
 import { pods } from "../../api/resources.ts";
 import { elapsed, type Instant, type Millis, shifted } from "../../base/clock.ts";
+import { maxHeldCounted } from "../../base/text/held-count.ts";
 import type { DueAct } from "../../decisions/decision-record.ts";
 import type { Confirmed, Grounds, SilenceFacts } from "../../decisions/grounds.ts";
 import {
@@ -122,9 +123,6 @@ export function decide(state: GcState, memory: GcMemory, now: Instant): Decision
   }
 }
 
-/** Maximum number of deletions that are recorded as held by the safety valve. */
-const maxHeld = 100;
-
 /**
  * The pods whose deletion the safety valve permits. If others are left, the board stays due, so that the next pass
  * examines its pods again.
@@ -135,12 +133,12 @@ const permitted = (orphans: readonly Orphans[], shut: ShutOn): readonly Orphans[
     return { board, pods: next, hasMore: hasMore || next.length < found.length };
   });
 
-/** The deletions that the safety valve holds. */
+/** The deletions that the safety valve holds, as many as are counted. */
 function heldDeletions(orphans: readonly Orphans[], shut: ShutOn): readonly DueAct[] {
   const held: DueAct[] = [];
   for (const { board, pods: found } of orphans) {
     for (const pod of found) {
-      if (held.length === maxHeld) return held;
+      if (held.length === maxHeldCounted) return held;
       const grounds = orphaned(pod, board, shut);
       if (rulingOf(grounds) !== "valve") continue;
       held.push({ on: subjectOf(refTo(pods, pod)), grounds, restraint: shut(pod.metadata.namespace)?.restraint });

@@ -20,7 +20,7 @@ interface OpenBoards {
 }
 
 /** Maximum number of names in `OpenBoards`. */
-const mostNames = 64;
+const maxNames = 64;
 /** For how long the names are reused: listing all boards for every pod would cost too much. */
 const freshness: Millis = 5000;
 /**
@@ -29,9 +29,9 @@ const freshness: Millis = 5000;
  */
 const longestRules = 16_384;
 /** Maximum number of claims whose volumes are read for a pod; the others count as usable everywhere. */
-const mostClaims = 8;
+const maxClaims = 8;
 /** Maximum number of claims whose volumes are remembered. */
-const mostKnown = 256;
+const maxKnown = 256;
 /**
  * For how long. While a pod uses a claim, its volume does not change, nor do the boards that can use it; a claim without
  * a volume may get one.
@@ -101,7 +101,7 @@ export class OtherBoards {
     if (pod === undefined) return [];
     const { uid, namespace } = pod.metadata;
     const rules: PlacementRules[] = [];
-    for (const claim of claimsOf(pod).slice(0, mostClaims)) {
+    for (const claim of claimsOf(pod).slice(0, maxClaims)) {
       const found = await this.#rulesOf(`${uid} ${claim}`, `${namespace}/${claim}`, site);
       if (found) rules.push(found);
     }
@@ -117,7 +117,7 @@ export class OtherBoards {
       affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: required } },
     };
     const [oldest] = this.#volumes.keys();
-    if (this.#volumes.size >= mostKnown && oldest !== undefined) this.#volumes.delete(oldest);
+    if (this.#volumes.size >= maxKnown && oldest !== undefined) this.#volumes.delete(oldest);
     this.#volumes.set(key, { at: site.now, lasts: remembered[volume ? "bound" : "unbound"], rules });
     return rules;
   }
@@ -141,7 +141,7 @@ function* openBoards(site: SiteView): Steps<OpenBoards> {
   for (const node of site.lister(nodes).list()) {
     yield;
     if (!isOpen(node)) continue;
-    if (names.length === mostNames) return { at: site.now, names, areAll: false };
+    if (names.length === maxNames) return { at: site.now, names, areAll: false };
     names.push(node.metadata.name);
   }
   return { at: site.now, names, areAll: true };

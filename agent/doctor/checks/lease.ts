@@ -87,5 +87,23 @@ export function checkConflict(seen: readonly ObservedLease[], status: Status | u
   const leads = status?.leader?.role === "leader" ? status.identity : undefined;
   if (leads?.site === site && boardOf(last.holder) !== leads.board && changes === 0)
     return fail(`the agent of this board reports that it leads, but the Lease names ${last.holder}`, namesakeHint);
+  if (status !== undefined && isHeldByCopy(held, status, site))
+    return fail(
+      `another process with this board's name leads: ${last.holder} renews the Lease, and the agent of this board follows`,
+      namesakeHint,
+    );
   return ok(`${boardOf(last.holder)} leads, term ${last.transitions}`);
+}
+
+/**
+ * Whether a process other than the running agent renewed the Lease during the check under the name of this board. The
+ * status must show the same term: otherwise the agent may have begun to lead since it was written.
+ */
+function isHeldByCopy(held: readonly ObservedLease[], { leader, identity }: Status, site: string): boolean {
+  if (leader?.role !== "standby" || identity.site !== site || leader.holder !== identity.board) return false;
+  const renewals = new Set(held.map(({ renewTime }) => renewTime));
+  return (
+    renewals.size > 1 &&
+    held.every(({ holder, transitions }) => boardOf(holder) === identity.board && transitions === leader.term)
+  );
 }

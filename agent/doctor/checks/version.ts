@@ -10,14 +10,15 @@ const newestMinor = 36;
 
 export async function versionSkew(patient: Patient): Promise<CheckResult> {
   const { api, version, status } = patient;
+  const running = status?.isFresh ? status.status.version : undefined;
   const config = configOf(patient);
   if (!api || !config) return skip("the configuration cannot be read");
   try {
     const { version: server } = await api.greeting();
     return gravest([
-      checkAgentVersion(version, status?.isFresh ? status.status.version : undefined),
+      checkAgentVersion(version, running),
       checkServerVersion(server),
-      checkBoardVersions(version, await boardVersions(api, config.site.nodeSelector)),
+      checkBoardVersions(running ?? version, config.board.node, await boardVersions(api, config.site.nodeSelector)),
     ]);
   } catch {
     return unreached;
@@ -42,23 +43,28 @@ export function checkServerVersion(server: string | undefined): CheckResult {
   return ok(`the API server is ${server}`);
 }
 
-/** A site works with boards of different versions, but should have them only during an upgrade. */
+/**
+ * A site works with boards of different versions, but should have them only during an upgrade. `version`: the one that
+ * runs on this board, whose Node is `own`.
+ */
 export function checkBoardVersions(
   version: string,
+  own: string,
   boards: readonly (readonly [board: string, version: string])[],
 ): CheckResult {
-  const others = boards.filter(([, other]) => other !== version);
-  if (others.length === 0)
+  const others = boards.filter(([board]) => board !== own);
+  const different = others.filter(([, other]) => other !== version);
+  if (different.length === 0)
     return ok(
-      boards.length === 0
+      others.length === 0
         ? "no other board reports its version"
-        : boards.length === 1
-          ? `the only board that reports a version runs ${version}`
-          : `all ${boards.length} boards that report a version run ${version}`,
+        : others.length === 1
+          ? `the only other board that reports a version runs ${version} too`
+          : `all ${others.length} other boards that report a version run ${version} too`,
     );
-  const named = others.slice(0, 4).map(([board, other]) => `${board} ${other}`);
+  const named = different.slice(0, 4).map(([board, other]) => `${board} ${other}`);
   return warn(
-    `other boards run different versions: ${named.join(", ")}${others.length > 4 ? ", …" : ""}`,
+    `this board runs ${version}, and other boards run different versions: ${named.join(", ")}${different.length > 4 ? ", …" : ""}`,
     "Upgrade the site's boards one after the other.",
   );
 }

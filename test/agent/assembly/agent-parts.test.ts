@@ -35,11 +35,16 @@ test("a board that does not stand for election has a problem, unless an operator
     orderedUntil?: number,
     isLeaderless = false,
     holder: string | null = "pi-2_a",
+    {
+      link = "up",
+      isFree = holder === null,
+    }: { readonly link?: "up" | "down" | "starting"; readonly isFree?: boolean } = {},
   ) => {
     const until = orderedUntil === undefined ? undefined : at(orderedUntil);
     const identity = "pi-1_b";
     return standingProblems(
-      { notStanding, orderedUntil: until, isLeaderless, holder: holder ?? undefined, identity },
+      { notStanding, orderedUntil: until, isLeaderless, isFree, holder: holder ?? undefined, identity },
+      link,
       at(60),
     );
   };
@@ -61,4 +66,16 @@ test("a board that does not stand for election has a problem, unless an operator
     expect(problemsOf("why", 360, false, holder)[0]?.hint).toMatch(
       /^as ordered: no other board has taken the Lease yet/,
     );
+  // The order ends earlier than it says if no board takes the Lease, and the time is exact once the Lease is known to be free.
+  expect(hint(360, true)).toMatch(/stands for election again at that time$/);
+  expect(problemsOf("why", 360, false, null)[0]?.hint).toMatch(/stands for election again earlier$/);
+  // A board that has not read the Lease, or whose API is not trusted, does not know who leads.
+  for (const unknown of [{ isFree: false }, { link: "down" }, { link: "starting" }] as const)
+    for (const holder of unknown.isFree === false ? [null] : [null, "pi-2_a"])
+      expect(problemsOf("why", 360, false, holder, unknown)[0]?.hint).toBe(
+        "as ordered: whether another board leads is not known here now; if none does, this board stands for election again earlier",
+      );
+  expect(problemsOf("why", undefined, true, null, { link: "down" })[0]?.hint).toMatch(
+    /^whether another board leads is not known here now; this board will stand again/,
+  );
 });

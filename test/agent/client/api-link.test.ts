@@ -164,3 +164,35 @@ test("an outage keeps the reason why it began: refused credentials are not a mis
   await send(200);
   expect(link.view().lastOutage?.kind).toBe("credentials");
 });
+
+test("an interruption of the watches of boards is an outage even if no request failed, and is counted once", async () => {
+  const { clock, link, send, log } = setUp();
+  await send(200);
+  const began = clock.now();
+  await clock.advance("15s");
+  const ended = clock.now();
+  link.onSilence(began, ended);
+  expect(link.view()).toMatchObject({ state: "up", lastOutage: { number: 1, began, ended, kind: "silence" } });
+  expect(log.lines.at(-1)).toMatchObject({ level: "warn", fields: { awayMs: 15_000 } });
+
+  // Requests show the next one first, and the watches resume some seconds later.
+  await clock.advance("60s");
+  await send(refused);
+  const second = clock.now();
+  await clock.advance("20s");
+  link.onSilence(second, clock.now());
+  expect(link.view().lastOutage?.number).toBe(1);
+  await send(200);
+  await clock.advance("5s");
+  link.onSilence(second, clock.now());
+  expect(link.view().lastOutage).toMatchObject({ number: 2, kind: "unreachable" });
+
+  // A request fails late for the same reason for which the watches were silent.
+  await clock.advance("60s");
+  await send(refused);
+  const third = clock.now();
+  await send(200);
+  await clock.advance("12s");
+  link.onSilence(third, clock.now());
+  expect(link.view().lastOutage).toMatchObject({ number: 3, kind: "silence" });
+});

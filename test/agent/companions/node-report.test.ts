@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from "vitest";
+import type { Node } from "../../../agent/api/core.ts";
 import type { nodes } from "../../../agent/api/resources.ts";
 import type { WantedCondition } from "../../../agent/board/node-conditions.ts";
 import { ApiError } from "../../../agent/client/api-error.ts";
@@ -33,7 +34,13 @@ class Story {
   announcement: string | undefined;
   /** The Node's witness annotation. */
   announced: string | undefined;
+  /** The Node's resourceVersion; it counts changes of its annotations. */
+  version = 100;
+  /** Whether the agent has a cache that shows the Node, as it was at this version. */
+  cache: { readonly version: number; readonly announced: string | undefined } | "current" | undefined;
+  isLedByCopy = false;
   failure: ApiError | undefined;
+  #report: NodeReport | undefined;
   #end = new AbortController();
   #run: Promise<void> = Promise.resolve();
   #begun = 0;
@@ -57,7 +64,7 @@ class Story {
               ...(this.annotation !== undefined && { "siteward.dev/standby": this.annotation }),
               ...(this.announced !== undefined && { "siteward.dev/witness": this.announced }),
             };
-            return { metadata: { name: "pi-1", uid: this.uid, annotations } };
+            return { metadata: { name: "pi-1", uid: this.uid, resourceVersion: String(this.version), annotations } };
           },
           patch: async (
             _: typeof nodes,
@@ -68,7 +75,7 @@ class Story {
             expect([at.name, type]).toEqual(["pi-1", "strategic"]);
             this.#mayFail();
             this.#take(patch as Patched);
-            return { metadata: { name: "pi-1" } };
+            return { metadata: { name: "pi-1", resourceVersion: String(this.version) } };
           },
         } as never,
         node: "pi-1",
@@ -79,13 +86,34 @@ class Story {
         obstacle: () => this.obstacle,
         isResting: () => this.isResting,
         announcement: () => this.announcement,
+        cached: () => this.#cached(),
+        isLedByCopy: () => this.isLedByCopy,
         facts: {
           get: (area, key) => this.kept.get(`${area}/${key}`),
           set: (area, key, value) => void this.kept.set(`${area}/${key}`, value),
         },
       },
     );
+    this.#report = report;
     this.#run = report.run(this.#end.signal);
+  }
+
+  /** Another process announces itself on this Node. */
+  announceOther(text: string): void {
+    this.announced = text;
+    this.version++;
+  }
+
+  collisions(): readonly string[] {
+    const { problems = [] } = this.#report?.contribution(this.clock.now()) ?? {};
+    return problems.map(({ type, severity }) => `${severity} ${type}`);
+  }
+
+  #cached(): Node | undefined {
+    if (this.cache === undefined) return undefined;
+    const { version, announced } = this.cache === "current" ? this : this.cache;
+    const annotations = announced === undefined ? {} : { "siteward.dev/witness": announced };
+    return { metadata: { name: "pi-1", uid: this.uid, resourceVersion: String(version), annotations } } as Node;
   }
 
   async stop(): Promise<void> {
@@ -99,6 +127,7 @@ class Story {
 
   #take({ metadata, status }: Patched): void {
     if (metadata.uid !== this.uid) throw refusal(409, "Conflict");
+    this.version++;
     const minute = Math.floor((this.clock.now().mono - this.#begun) / 60_000);
     if (status) {
       expect(status.conditions.every(({ lastTransitionTime }) => /^\d{4}-.*:\d\dZ$/.test(lastTransitionTime))).toBe(
@@ -273,4 +302,89 @@ test("an unreadable memory of a previous process is ignored", async () => {
     await site.clock.advance("5m");
     expect(site.writes.at(-1), left).toContain("ready");
   }
+});
+
+const [own, other] = ["key at 192.168.7.3", "key at 192.168.7.9"];
+const collision = ["critical IdentityCollision"];
+
+test("a leader whose Node a copy of its card announces as its own reports it once the copy has done so twice", async () => {
+  const site = new Story();
+  site.cache = "current";
+  site.announcement = own;
+  await site.clock.advance("1h");
+  expect(site.collisions()).toEqual([]);
+  site.announceOther(other);
+  await site.clock.advance("2m");
+  // A single foreign announcement may have been delayed for long, or edited by hand.
+  expect([site.announced, site.collisions()]).toEqual([own, []]);
+  site.announceOther(other);
+  await site.clock.advance("15s");
+  expect(site.collisions()).toEqual(collision);
+  await site.clock.advance("2m");
+  expect(site.announced).toBe(own);
+  await site.clock.advance("20m");
+  expect(site.collisions()).toEqual(collision);
+  await site.clock.advance("10m");
+  expect(site.collisions()).toEqual([]);
+});
+
+test("a standby without a cache finds the announcement of a copy too, and then looks every ten minutes", async () => {
+  const site = new Story();
+  site.announcement = own;
+  await site.clock.advance("1h");
+  site.announceOther(other);
+  await site.clock.advance("12h");
+  expect([site.announced, site.collisions()]).toEqual([own, []]);
+  site.announceOther(other);
+  await site.clock.advance("11m");
+  expect([site.announced, site.collisions()]).toEqual([own, collision]);
+});
+
+test("a copy that the Lease shows to lead is reported from there, and its announcement is found within minutes", async () => {
+  const site = new Story();
+  site.announcement = own;
+  await site.clock.advance("1h");
+  site.isLedByCopy = true;
+  for (let i = 0; i < 2; i++) {
+    site.announceOther(other);
+    await site.clock.advance("11m");
+    expect(site.announced).toBe(own);
+  }
+  expect(site.collisions()).toEqual([]);
+  site.isLedByCopy = false;
+  expect(site.collisions()).toEqual(collision);
+});
+
+test("a board that moves, gets a new key, or sees an older state of its Node in a slow cache is no collision", async () => {
+  const site = new Story();
+  site.announcement = own;
+  await site.clock.advance("1h");
+  for (const text of ["key at 192.168.7.4", "key at 192.168.7.5", "another key at 192.168.7.5", own]) {
+    site.cache = { version: site.version, announced: site.announced };
+    site.announcement = text;
+    await site.clock.advance("10m");
+    await site.stop();
+    site.start();
+    await site.clock.advance("2m");
+    site.cache = "current";
+    await site.clock.advance("2m");
+    expect(site.announced).toBe(text);
+    expect(site.collisions(), text).toEqual([]);
+  }
+  expect(site.log.said("warn")).toEqual([]);
+});
+
+test("a card that was restored from an image finds what its board announced since once, which is no collision", async () => {
+  const site = new Story();
+  site.announcement = own;
+  await site.clock.advance("1h");
+  const image = new Map(site.kept);
+  site.announcement = other;
+  await site.clock.advance("1h");
+  await site.stop();
+  for (const [key, value] of image) site.kept.set(key, value);
+  site.announcement = own;
+  site.start();
+  await site.clock.advance("1d");
+  expect([site.announced, site.collisions()]).toEqual([own, []]);
 });

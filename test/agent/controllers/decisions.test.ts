@@ -53,7 +53,7 @@ describe("the decision records", () => {
       expect.arrayContaining([
         expect.stringMatching(/^NodeNotReady Node pi-3 status is now: NodeNotReady: silent past its grace period/),
         "TaintManagerEviction Marking for deletion Pod default/web-pi-3: pi-3 has the taint " +
-          "node.kubernetes.io/unreachable, which the pod tolerates for 1m; pi-3 was silent for at least 1m45s (grace period 40s)",
+          "node.kubernetes.io/unreachable, which the pod tolerates for 1m; pi-3 was silent for at least 1m40s (grace period 40s)",
       ]),
     );
     const [, taint, eviction] = site.recorded.lines.map(({ fields }) => fields);

@@ -36,6 +36,10 @@ test("a lost broker is a warning that says that the site continues; the broker's
     message: "the broker broker:8883 cannot be reached (for 10m); the site itself is managed as usual",
     hint: expect.stringContaining("siteward doctor --only mqtt"),
   });
+  const waiting = { ...down, nextAttempt: at(3780) };
+  expect(besideProblems(healthy({ mqtt: waiting }))[0]?.message).toBe(
+    "the broker broker:8883 cannot be reached (for 10m); next attempt at 13:03:00 UTC; the site itself is managed as usual",
+  );
   const refused = { ...down, error: { message: "no", hint: "ask the operator" } };
   expect(besideProblems(healthy({ mqtt: refused }))[0]?.hint).toBe("ask the operator");
 });

@@ -211,6 +211,8 @@ test("acts that the safety valve holds are counted, and more boards than are nam
   };
   expect(said(1, ["a"])).toContain(": 1 act on a has waited since ");
   expect(said(4, ["a", "b", "c"])).toContain(": 4 acts on a, b, c and perhaps others have waited since ");
+  expect(said(99, ["a"])).toContain(": 99 acts on a have waited since ");
+  expect(said(100, ["a"])).toContain(": at least 100 acts on a have waited since ");
   expect(said(0, [])).toContain(": harmful acts have waited since ");
 });
 

@@ -89,7 +89,7 @@ test("boards whose judgement a flapping link postpones are named, with times and
       type: "JudgementPostponed",
       severity: "warning",
       message:
-        "heartbeats have been interrupted again and again since 2026-11-20 12:51 UTC: 4 boards will not be judged or evicted until then; silent since: pi-3 (2026-11-20 12:50 UTC), pi-4 (2026-11-20 12:50 UTC), pi-5 (2026-11-20 12:50 UTC), and 1 more",
+        "heartbeats have been interrupted again and again since 2026-11-20 12:51 UTC: 4 boards keep their pods, because they could not be judged for long enough in between; silent since: pi-3 (2026-11-20 12:50 UTC), pi-4 (2026-11-20 12:50 UTC), pi-5 (2026-11-20 12:50 UTC), and 1 more",
     },
   ]);
 });

@@ -92,3 +92,13 @@ test("ages and counters are not a change, but a leader, a zone or a problem is",
   const problems = [{ type: "StorageFull", severity: "critical", message: "no space" }] as const;
   expect(significantState(snapshot(healthy({ problems }), undefined))).not.toBe(calm);
 });
+
+test("a drain's progress is written when it changes, because its operator waits for it", () => {
+  const draining = (left: number): string => {
+    const message = `pi-3 is being drained: 0 pods evicted, ${left} left`;
+    const problems = [{ type: "BoardDraining", subject: "pi-3", severity: "info", message }] as const;
+    return significantState(snapshot(healthy({ problems }), undefined));
+  };
+  expect(draining(2)).toBe(draining(2));
+  expect(draining(1)).not.toBe(draining(2));
+});

@@ -1,5 +1,6 @@
 import type { Millis } from "../../../base/clock.ts";
 import { counted } from "../../../base/text/counted.ts";
+import { countedHeld } from "../../../base/text/held-count.ts";
 import { wrap } from "../../../base/text/wrap.ts";
 import { formatDuration } from "../../../base/time/duration.ts";
 import type { Status } from "../../../status/schema.ts";
@@ -99,6 +100,7 @@ const outageCauses: Readonly<Record<string, string>> = {
   unreachable: "no response from the API server",
   credentials: "no usable credentials for the API server",
   certificate: "the API server's certificate was not trusted",
+  silence: "no heartbeats from the API server, although no request failed",
 };
 
 function brokerRow(mqtt: NonNullable<NonNullable<Status["link"]>["mqtt"]>, writtenAt: string): string {
@@ -201,7 +203,7 @@ function evictionRow(
 function heldText(heldActs: NonNullable<NonNullable<Status["eviction"]>["heldActs"]>): string | undefined {
   const held = heldActs.filter(({ now }) => now > 0);
   if (held.length === 0) return undefined;
-  return `${counted(sum(held, "now"), "act")} held (${held.map(({ why, now }) => `${why} ${now}`).join(", ")})`;
+  return `${countedHeld(sum(held, "now"), "act")} held (${held.map(({ why, now }) => `${why} ${now}`).join(", ")})`;
 }
 
 const freezeText = ({ scope, target, until, by, reason }: NonNullable<Status["holds"]>["freezes"][number]): string =>

@@ -68,13 +68,14 @@ function headLines(found: Known, layout: StatusLayout, standstill: Standstill | 
 const lastUpdate = ({ age, why }: Extract<Known, { readonly kind: "stale" }>): string =>
   `last update ${age === undefined ? "before a restart of the board" : `${formatDuration(age)} ago`} (${why})`;
 
-/** The column at which messages begin, after the longest condition type. */
+/** The column at which messages begin, after most condition types. */
 const messageColumn = 24;
 
 function conditionLines({ type, severity, message, hint }: StatusCondition, { width }: StatusLayout): string[] {
   const mark = severity === "info" ? "-" : "!";
-  const messageLines = wrap(message, width - messageColumn);
-  const lines = messageLines.map((line, at) => `  ${at === 0 ? `${mark} ${type}` : ""}`.padEnd(messageColumn) + line);
+  const name = `  ${mark} ${type} `.padEnd(messageColumn);
+  const messageLines = wrap(message, width - name.length);
+  const lines = messageLines.map((line, at) => (at === 0 ? name : "".padEnd(messageColumn)) + line);
   const last = lines.at(-1) ?? "";
   if (!hint) return lines;
   if (messageLines.length === 1 && last.length + hint.length + 4 <= width) return [`${last} -> ${hint}`];

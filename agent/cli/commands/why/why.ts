@@ -2,6 +2,7 @@ import { sentenceOf } from "../../../base/errors.ts";
 import { exit } from "../../../base/exit-codes.ts";
 import type { Args, Io, Run } from "../../../base/io.ts";
 import { counted } from "../../../base/text/counted.ts";
+import { countedHeld } from "../../../base/text/held-count.ts";
 import { listed } from "../../../base/text/listed.ts";
 import { jsonText } from "../../../base/text/terminal-text.ts";
 import { wrap } from "../../../base/text/wrap.ts";
@@ -217,13 +218,19 @@ function printIncidents(io: Io, incidents: readonly Incident[], now: readonly st
       io.stdout.line(`  ${(index === 0 ? time : "").padEnd(wide)}  ${part}`);
     });
   shown.forEach(({ rows, returned }, index) => {
-    const back = returned === undefined ? "" : `, after ${returned} had been Ready again`;
-    if (shown.length > 1) io.stdout.line(`Incident ${index + 1} of ${shown.length}${back}:`);
+    const back = returned === undefined ? "" : returnedText(returned);
+    if (shown.length > 1)
+      for (const line of wrap(`Incident ${index + 1} of ${shown.length}${back}:`, width)) io.stdout.line(line);
     for (const row of rows) printRow(row);
     if (index < shown.length - 1) io.stdout.line("");
   });
   for (const row of present) printRow(row);
 }
+
+const returnedText = ({ board, isHeard }: NonNullable<Incident["returned"]>): string =>
+  isHeard
+    ? `, after ${board} had been Ready again`
+    : `, after Node ${board} had been Ready again without a heartbeat to this leader: it returned under another leader, or the API server was restored to a state from before`;
 
 /** The acts that are held back now, by board and reason. */
 function printHeld(io: Io, held: readonly HeldGroup[], times: Times): void {
@@ -235,12 +242,12 @@ function printHeld(io: Io, held: readonly HeldGroup[], times: Times): void {
   }
   const total = held.reduce((sum, { count }) => sum + count, 0);
   const boards = new Set(held.map(({ board }) => board)).size;
-  io.stdout.line(`Held back now: ${counted(total, "act")} on ${counted(boards, "board")}:`);
+  io.stdout.line(`Held back now: ${countedHeld(total, "act")} on ${counted(boards, "board")}:`);
   for (const { board, act, restraint, since, count, some } of held) {
     const named = listed(some, count);
     const what = act.startsWith("board-")
       ? `${named}, due to be ${doneText({ act, board })}`
-      : `${counted(count, "pod")} due to be ${doneText({ act, board })} (${named})`;
+      : `${countedHeld(count, "pod")} due to be ${doneText({ act, board })} (${named})`;
     const text = `${board}: ${what}; held since ${times.moment(since)}: ${restraintText(restraint)}`;
     for (const [index, part] of wrap(text, width - 4).entries())
       io.stdout.line(`${index === 0 ? "  " : "    "}${part}`);

@@ -71,7 +71,7 @@ describe("the confirmation that a board is dead", () => {
       const site = await siteWithLostBoard();
       site.link = "half-open";
       live(site);
-      const refused = { outcome: "refused", code: 409, error: "board-alive", result: { alive: ["pi-3"] } };
+      const refused = { outcome: "refused", code: 409, error: "board-alive", result: { boards: ["pi-3"] } };
       expect(await confirm(site, undefined, dryRun)).toMatchObject(refused);
       expect(site.noExecute("pi-3")).not.toContain(outOfService);
     });

@@ -52,6 +52,7 @@ class Site {
       elector: { view: () => ({ role: "leader", holder: "pi-1", term: 3 }) },
       caches: { informer: () => ({ lister: { get: (name: string) => ({ metadata: { name } }) } }) },
       announce: ({ reason }: { reason: string }) => void this.events.push(reason),
+      statusChanged: () => {},
     } as unknown as OperationsDeps;
     this.controls = new AgentSiteControls(deps);
   }

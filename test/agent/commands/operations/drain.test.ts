@@ -9,6 +9,7 @@ import type { HttpRequest, HttpResponse } from "../../../../agent/client/transpo
 import { Cordons } from "../../../../agent/commands/operations/cordons.ts";
 import type { OperationsDeps } from "../../../../agent/commands/operations/deps.ts";
 import { BoardDrain, type DrainOrder } from "../../../../agent/commands/operations/drain.ts";
+import { drainProblem } from "../../../../agent/companions/command-center.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { RecordingLog } from "../../../support/recording-log.ts";
 import { SeededRandom } from "../../../support/seeded-random.ts";
@@ -126,15 +127,20 @@ function board(begins: readonly Listed[], evicts: Evicts = () => undefined) {
     announce: ({ reason }: { reason: string }) => void events.push(reason),
   } as unknown as OperationsDeps;
   const cancel = new AbortController();
+  /** What the status says of the drain, each time it is written immediately. */
+  const shown: string[] = [];
+  const sayingOf = (drain: BoardDrain): string =>
+    drainProblem(drain.view(), clock.now())[0]?.message.replace(/^.*\(new fan\): /, "") ?? "";
   const start = (dryRun: boolean, force = false) => {
     const order: DrainOrder = {
       options: { timeout: 60_000, force },
       author: { by: "ops:alice", reason: "new fan" },
       progress: () => undefined,
+      changed: () => void shown.push(sayingOf(drain)),
       signal: cancel.signal,
       dryRun,
     };
-    const drain = new BoardDrain(order, deps, new Cordons(deps));
+    const drain: BoardDrain = new BoardDrain(order, deps, new Cordons(deps));
     return { drain, effect: drain.run() };
   };
   const run = async (dryRun: boolean, force = false, lasts = "10s") => {
@@ -142,7 +148,7 @@ function board(begins: readonly Listed[], evicts: Evicts = () => undefined) {
     await clock.advance(lasts);
     return await effect;
   };
-  return { run, start, evicted, server, clock, events, log, cancel };
+  return { run, start, evicted, server, clock, events, log, cancel, shown };
 }
 
 test("a drain leaves static and daemon pods, and evicts the others", async () => {
@@ -162,6 +168,29 @@ test("a pod without a controller is evicted only by force, and a terminating one
   expect(await board(pods).run(false)).toMatchObject({ error: "unmanaged-pods", result: { pods: ["shop/alone"] } });
   const forced = board(pods);
   expect(await forced.run(true, true)).toMatchObject({ result: { pods: ["shop/alone", "shop/ending"] } });
+});
+
+test("the status says how many pods are left before the first is evicted, and which ones are blocked", async () => {
+  const blocked = new Set(["a", "b", "c", "d"]);
+  const { start, clock, shown } = board(["a", "b", "c", "d", "e"].map(web), (name) =>
+    blocked.has(name) ? kept() : undefined,
+  );
+  const { drain, effect } = start(false);
+  const { left } = drain.view();
+  expect(left).toBeUndefined();
+  expect(drainProblem(drain.view(), clock.now())[0]?.message).toContain(": its pods are not listed yet");
+  await clock.advance("1s");
+  const four = "evictions refused so far: shop/a, shop/b, shop/c, and 1 more";
+  expect(shown).toEqual(["0 pods evicted, 5 left", `1 pod evicted, 5 left; ${four}`]);
+  expect(drainProblem(drain.view(), clock.now())[0]?.hint).toContain("kubectl get pdb -A");
+  await clock.advance("20s");
+  expect(shown).toHaveLength(2);
+  blocked.delete("a");
+  await clock.advance("5s");
+  expect(shown.at(-1)).toBe("2 pods evicted, 4 left; evictions refused so far: shop/b, shop/c, shop/d");
+  blocked.clear();
+  await clock.advance("10s");
+  expect(await effect).toMatchObject({ outcome: "done", result: { evicted: 5, left: 0 } });
 });
 
 test("a drain keeps only what it needs of large pods", async () => {

@@ -73,7 +73,7 @@ describe("an agent that does not work", () => {
   });
 
   test.each([
-    ["was killed", last(), true, "pid 812 gone", "it was killed or crashed before it could write the reason"],
+    ["was killed", last(), true, "pid 812 gone", "it was killed or crashed, and journalctl -u siteward may say why"],
     ["was stopped", last({ cause: "stop" }), true, "pid 812 gone", "it was stopped"],
     ["failed", last({ cause: "failure", message: "disk full" }), true, "pid 812 gone", "it ended: disk full"],
     ["has not started since a boot", last(), true, "the agent has not started since", "it was killed or crashed"],
@@ -187,6 +187,29 @@ describe("the site's Lease", () => {
     expect(checkConflict(seen("pi-1_b", "pi-1_b"), status, "s")).toMatchObject({ level: "ok" });
     // Enrolled for another site a moment ago: the agent still leads the former one, which this Lease does not show.
     expect(checkConflict(seen("pi-2_b", "pi-2_b"), status, "other")).toMatchObject({ level: "ok" });
+  });
+
+  test("that another process renews under the name of a board that follows is a failure", () => {
+    const leader = { role: "standby", holder: "pi-3", term: 5, leaseDurationMs: 60_000, ownDuration: 60_000 } as const;
+    const status = snapshot(
+      healthy({ leader, identity: { site: "s", board: "pi-3", node: "pi-3", profile: undefined } }),
+      undefined,
+    );
+    const lease = (second: number, transitions = 5, holder = "pi-3_a") => ({
+      holder,
+      transitions,
+      renewTime: String(second),
+    });
+    expect(checkConflict([lease(1), lease(1), lease(3)], status, "s")).toMatchObject({
+      level: "fail",
+      message: expect.stringContaining("pi-3_a renews the Lease"),
+      hint: expect.stringContaining("copy of this board's card"),
+    });
+    // Its own former process does not renew it; in the next term, its agent may have begun to lead.
+    expect(checkConflict([lease(1), lease(1)], status, "s").level).toBe("ok");
+    expect(checkConflict([lease(1, 6), lease(3, 6)], status, "s").level).toBe("ok");
+    expect(checkConflict([lease(1, 5, "pi-30_a"), lease(3, 5, "pi-30_a")], status, "s").level).toBe("ok");
+    expect(checkConflict([lease(1), lease(3)], status, "other").level).toBe("ok");
   });
 
   test("without a holder is a warning; the agent's own findings come first", () => {
@@ -357,14 +380,17 @@ test("different versions of the running agent, of the API server and of other bo
   const servers = ["v1.29.9", "v1.30.0", "v1.36.3", "v1.37.0-rc.1", "v1.33.4+k3s1", undefined];
   expect(servers.map((server) => checkServerVersion(server).level)).toEqual(["warn", "ok", "ok", "warn", "ok", "ok"]);
   const boards = [["pi-1", "0.2.0"], ["pi-2", "0.1.0"]] as const; // biome-ignore format: one row
-  expect(checkBoardVersions("0.2.0", boards)).toMatchObject({
+  expect(checkBoardVersions("0.2.0", "pi-1", boards)).toMatchObject({
     level: "warn",
-    message: "other boards run different versions: pi-2 0.1.0",
+    message: "this board runs 0.2.0, and other boards run different versions: pi-2 0.1.0",
   });
-  expect(checkBoardVersions("0.2.0", boards.slice(0, 1))).toMatchObject({
+  expect(checkBoardVersions("0.2.0", "pi-3", boards.slice(0, 1))).toMatchObject({
     level: "ok",
-    message: "the only board that reports a version runs 0.2.0",
+    message: "the only other board that reports a version runs 0.2.0 too",
   });
+  // Right after an upgrade, its own Node shows the version from before.
+  expect(checkBoardVersions("0.2.0", "pi-2", boards).level).toBe("ok");
+  expect(checkBoardVersions("0.2.0", "pi-1", boards.slice(0, 1)).message).toBe("no other board reports its version");
 });
 
 test("a board's message to itself that is refused, or accepted and not delivered, is a failure of the broker's ACL", () => {

@@ -94,6 +94,8 @@ test("acts that are held are counted by reason, and the hour of the safety valve
   expect(await row({})).toBe("0 boards queued, 0 pods waiting, 4 pods due, not held");
   expect(await row({ heldActs })).toBe("0 boards queued, 0 pods waiting, 4 pods held, 4 acts held (verdict 4)");
   const zone = { why: "zone", now: 2, total: 3 };
+  const many = [{ why: "valve", now: 100, total: 100 }];
+  expect(await row({ heldActs: many })).toMatch(/, at least 100 acts held \(valve 100\)$/);
   expect(await row({ heldActs: [...heldActs.slice(0, 1), zone] })).toMatch(/, 6 acts held \(verdict 4, zone 2\)$/);
   const valve = { acts: 3, limit: 10, boards: 1, mostBoards: 2 };
   expect(await row({ due: 0, valve })).toMatch(/, 3 of 10 harmful acts this hour, not held$/);
@@ -207,7 +209,7 @@ test("an agent that is gone is STALE, regardless of its last status", async () =
   expect(code).toBe(3);
   expect(lines[0]).toMatch(/^STALE {2}last update 2s ago \(pid 4194305 gone\)$/);
   expect(lines[1]).toContain("was ok");
-  expect(lines[2]).toContain("-> it was killed or crashed before it could write the reason: start it again");
+  expect(lines[2]).toContain("-> it was killed or crashed, and journalctl -u siteward may say why: start it again");
   written({}, { pid: 2 ** 22 + 1, ending: { cause: "stop" } });
   expect((await status()).lines[2]).toContain("-> it was stopped: start it again");
 });
@@ -344,6 +346,8 @@ test("the last outage is shown with its cause", async () => {
   const outage = { number: 1, from: at(3000), to: at(3060), boardsHeld: 0, podsHeld: 0 };
   written({ api: { ...api, lastOutage: { ...outage, why: "credentials" } } });
   expect((await status()).out).toContain("(1m): no usable credentials for the API server; no eviction was due");
+  written({ api: { ...api, lastOutage: { ...outage, why: "silence" } } });
+  expect((await status()).out).toContain("(1m): no heartbeats from the API server, although no request failed;");
   written({ api: { ...api, lastOutage: outage } });
   expect((await status()).out).toContain("(1m): no response from the API server;");
 });
@@ -395,4 +399,13 @@ test.each(["constructor", "new"])("a level %s that this version does not know gi
   const { health } = snapshot(healthy({}), undefined);
   written({}, { health: { ...health, level } } as unknown as Partial<Status>);
   expect((await status()).code).toBe(4);
+});
+
+test("a space follows the name of each problem", async () => {
+  const types = ["FleetConfigTakenBack", "ControllersNotStarted", "CommandPolicyUnusable"];
+  written({
+    problems: types.map((type) => ({ type, severity: "warning", message: "version 44 has been taken back" })),
+  });
+  const { out } = await status();
+  for (const type of types) expect(out).toMatch(new RegExp(`^ {2}! ${type} +version 44`, "m"));
 });

@@ -114,13 +114,13 @@ test("siteward why POD prints one sentence, then the story of the pod and its bo
     [
       `pod/default/web-1 was evicted from pi-3 at ${local("11:07:00")} by edge-02 (term 3), because pi-3 has`,
       "the taint node.kubernetes.io/unreachable, which the pod tolerates for 5m; pi-3 was silent for at",
-      "least 5m53s (grace period 40s)",
+      "least 5m51s (grace period 40s)",
       "",
-      `  ${local("10:51:37")}  node/pi-3 marked as Ready=Unknown: pi-3 was silent for at least 44s (grace period 40s); verdict unproven (silent past its grace period, and no witness but the API); last proof 3s old`,
-      `  ${local("10:51:37")}  node/pi-3 tainted NoExecute: pi-3 was silent for at least 44s (grace period 40s); verdict unproven (silent past its grace period, and no witness but the API); last proof 3s old; zone zone-a normal`,
+      `  ${local("10:51:37")}  node/pi-3 marked as Ready=Unknown: pi-3 was silent for at least 41s (grace period 40s); verdict unproven (silent past its grace period, and no witness but the API); last proof 3s old`,
+      `  ${local("10:51:37")}  node/pi-3 tainted NoExecute: pi-3 was silent for at least 41s (grace period 40s); verdict unproven (silent past its grace period, and no witness but the API); last proof 3s old; zone zone-a normal`,
       `  ${local("10:56:37")}  pod/default/web-1 held back: evictions of the site were frozen by ops:jo (radio) for another 10m`,
       `  ${local("11:06:00")}  pod/default/web-1 held back: after an outage, not every board had sent a heartbeat yet`,
-      `  ${local("11:07:00")}  pod/default/web-1 evicted from pi-3: pi-3 has the taint node.kubernetes.io/unreachable, which the pod tolerates for 5m; pi-3 was silent for at least 5m53s (grace period 40s); verdict unproven (silent past its grace period, and no witness but the API); last proof 2s old`,
+      `  ${local("11:07:00")}  pod/default/web-1 evicted from pi-3: pi-3 has the taint node.kubernetes.io/unreachable, which the pod tolerates for 5m; pi-3 was silent for at least 5m51s (grace period 40s); verdict unproven (silent past its grace period, and no witness but the API); last proof 2s old`,
       "",
       "The agent of this board, edge-02, is not running: its records end where it stopped. Ask the board",
       "that leads now.",
@@ -498,6 +498,17 @@ describe("a board that was lost three times", () => {
     expect(out).toMatch(/\nIncident 1 of 3:\n(.+\n)+\nIncident 2 of 3, after pi-3 had been Ready again:\n/);
     expect(out).toContain("\nIncident 3 of 3, after pi-3 had been Ready again:\n");
     expect(out).toMatch(/\n {2}now {7,}node\/pi-3: Ready, no taints\n/);
+  });
+
+  test("is not said to have returned if only a restore of the API server reset its Node", async () => {
+    reports({});
+    const unheard = lostAt(10).map((record) => ({ ...record, because: { ...marked.because, unheard: true as const } }));
+    stored(...lostAt(50), ...(unheard as readonly DecisionRecord[]));
+    const text = words((await why("node/pi-3")).out);
+    expect(text).toContain(
+      "Incident 2 of 2, after Node pi-3 had been Ready again without a heartbeat to this leader: it returned under another leader, or the API server was restored to a state from before:",
+    );
+    expect(text).not.toContain("after pi-3 had been Ready again");
   });
 
   test("has a single incident if its taint was only replaced, or it was tainted once", async () => {
