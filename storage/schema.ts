@@ -121,6 +121,15 @@ export const cacheMigrations: readonly Migration[] = [
       DELETE FROM resources;
     `,
   },
+  {
+    number: 7,
+    readableFrom: 4,
+    sql: `
+      -- The sizes of large bodies, so that their sum can be read without reading the bodies: see LargeBodies.
+      CREATE INDEX large_objects ON objects (key, octet_length(text)) WHERE octet_length(text) > 32768;
+      CREATE INDEX large_deltas ON journal (key, octet_length(text)) WHERE octet_length(text) > 32768;
+    `,
+  },
 ];
 
 /** state.db: facts that cannot be obtained again. */

@@ -12,6 +12,23 @@ interface Collection<T extends KubeObject> {
 
 const one = { limit: 1, metadataOnly: true } as const;
 
+/**
+ * To what extent the stored position can be used. Failures only make it worse, until a list or the server restores it.
+ */
+export type PositionState =
+  /** The watch resumes there. */
+  | "usable"
+  /** The last watch failed as at a meaningless position, so the server is first asked whether it knows it. */
+  | "doubted"
+  /** The server no longer has the events after the position. A list of a state no older replaces it. */
+  | "expired"
+  /** The server cannot even list at the position, or has another history. A list of the newest state replaces it. */
+  | "useless";
+
+const severity = { usable: 0, doubted: 1, expired: 2, useless: 3 } as const satisfies Record<PositionState, number>;
+
+export const isWorse = (a: PositionState, b: PositionState): boolean => severity[a] > severity[b];
+
 /** Checks whether the server knows the position, by a list of one object. Throws the server's error if it does not. */
 export async function checkPosition<T extends KubeObject>(
   { resource, selection, client }: Collection<T>,
