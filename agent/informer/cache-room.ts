@@ -25,8 +25,11 @@ export interface CacheRefusal {
 const MiB = 2 ** 20;
 /** The part of the disk that large bodies may use, and its limit. A namespace may use a quarter of that. */
 const largePart = { of: 1 / 4, most: 32 * MiB, ofNamespace: 1 / 4 } as const;
-/** The part of the disk that is left to Nodes, Leases and pods, and its limit. */
-const reservedPart = { of: 1 / 4, most: 16 * MiB } as const;
+/**
+ * The part of the disk that is left to Nodes, Leases and pods. The cache's log, which may take 4 MiB and more for a while, is
+ * part of it.
+ */
+const reservedPart = { of: 1 / 4, least: 8 * MiB, most: 16 * MiB, mostOf: 1 / 2 } as const;
 /** Objects that were left out are listed again once this many times the reserve is free, so that lists do not alternate. */
 const again = 1.25;
 /** Larger pods do not use the reserve, nor do other objects that grow beyond it. A pod is usually stored in 1 to 2 KB. */
@@ -75,7 +78,7 @@ export class CacheRoom {
     if (bytes <= smallBody && resourceName(resource) === resourceName(pods)) return undefined;
     const disk = this.#deps.disk();
     if (disk === undefined) return undefined;
-    const reserve = margin * Math.min(disk.size * reservedPart.of, reservedPart.most);
+    const reserve = margin * reserveOf(disk);
     // Pages that are free within the file are used before the file grows.
     const isLow = disk.free < reserve && disk.free + roomIn(this.#deps.database).freeBytes < reserve;
     if (bytes <= largeFrom && !isLow) return undefined;
@@ -96,6 +99,11 @@ export class CacheRoom {
     }
     return this.#large.bytes() + more > most ? `all ${what} would use more than ${inMiB(most)} MiB` : undefined;
   }
+}
+
+function reserveOf({ size }: DiskRoom): number {
+  const { of, least, most, mostOf } = reservedPart;
+  return Math.min(Math.max(of * size, least), most, mostOf * size);
 }
 
 /** Whether a reason, perhaps of an earlier process, is one of those that end once there is room. */

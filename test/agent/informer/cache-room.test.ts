@@ -93,9 +93,21 @@ test("the last quarter of a small disk is left to Nodes, Leases and pods", () =>
   expect(why(services, 5 * KiB, { stored: 1000 })).toMatch(/less than 16.0 MiB/);
 });
 
-test("the reserve of a large disk is 16 MiB, and free pages within the cache count as free", () => {
-  disk = { size: 32_000 * MiB, free: 20 * MiB };
+test.each([
+  [4, 2],
+  [16, 8],
+  [24, 8],
+  [36, 9],
+  [64, 16],
+  [32_000, 16],
+])("of a disk of %i MiB, %i MiB are reserved", (size, reserve) => {
+  disk = { size: size * MiB, free: reserve * MiB };
   expect(why(services, 1000)).toBeUndefined();
+  disk.free--;
+  expect(why(services, 1000)).toMatch(`less than ${reserve}.0 MiB`);
+});
+
+test("free pages within the cache count as free room", () => {
   disk.free = 15.5 * MiB;
   expect(why(services, 1000)).toMatch(/less than 16.0 MiB/);
   store(MiB);
