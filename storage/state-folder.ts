@@ -20,6 +20,8 @@ export interface FolderOptions {
   readonly stamp: string;
   /** Why this folder is used in place of the configured one; absent if it is the configured one. */
   readonly standsIn?: string;
+  /** Whether the cache may be deleted if the disk is full and only that makes room. Default: it may. */
+  readonly mayDiscard?: boolean;
 }
 
 /**
@@ -45,15 +47,30 @@ export class StateFolder {
   }
 
   /** Creates the folder if it is missing. */
-  static open({ folder, pragmas, stamp, standsIn }: FolderOptions): StateFolder {
+  static open({ folder, pragmas, stamp, standsIn, mayDiscard = true }: FolderOptions): StateFolder {
     makeStateFolder(folder);
     const [durable, disposable] = [path.join(folder, "state.db"), path.join(folder, "cache.db")];
     const full: Pragmas = { ...pragmas, synchronous: "FULL" };
-    const state = openState({ file: durable, pragmas: full, stamp, exclusive: true });
+    const opening = { file: durable, pragmas: full, stamp, exclusive: true };
+    // Only with the lock on state.db, or after a failure other than "busy": no other process uses the cache.
+    const room = (): StorageError | undefined =>
+      mayDiscard && isFullOfCache(folder) ? discard(disposable) : undefined;
+    let discarded: StorageError | undefined;
+    const makingRoom = (): OpenedState => {
+      try {
+        return openState(opening);
+      } catch (error) {
+        discarded = error instanceof StorageError && error.kind === "full" ? room() : undefined;
+        if (discarded === undefined) throw error;
+        return openState(opening);
+      }
+    };
+    const state = makingRoom();
     try {
       const normal: Pragmas = { ...pragmas, synchronous: "NORMAL" };
+      discarded ??= room();
       const cache = ownCache(state.database, { file: disposable, pragmas: normal });
-      return new StateFolder(folder, state, cache, standsIn);
+      return new StateFolder(folder, state, discarded ? { ...cache, rebuilt: discarded } : cache, standsIn);
     } catch (error) {
       state.database.closeWithoutCheckpoint();
       throw error;
@@ -68,6 +85,15 @@ export class StateFolder {
   /** Why nothing can currently be stored; undefined if no reason is known. Called often, so it does not write. */
   obstacle(): string | undefined {
     return this.standsIn ?? obstacleAt(this.#folder);
+  }
+
+  /** The size of the folder's file system and its free space, in bytes; undefined if they cannot be read. */
+  room(): DiskRoom | undefined {
+    try {
+      return roomOf(this.#folder);
+    } catch {
+      return undefined;
+    }
   }
 
   /**
@@ -106,8 +132,7 @@ export class StateFolder {
 export function obstacleAt(folder: string): string | undefined {
   try {
     accessSync(folder, constants.W_OK);
-    const { bavail, bsize } = statfsSync(folder);
-    return bavail * bsize < minFreeBytes ? `less than 1 MiB is left on the disk of ${folder}` : undefined;
+    return roomOf(folder).free < minFreeBytes ? `less than 1 MiB is left on the disk of ${folder}` : undefined;
   } catch (error) {
     return `${folder} cannot be written: ${error instanceof Error ? error.message : String(error)}`;
   }
@@ -118,6 +143,43 @@ export function obstacleAt(folder: string): string | undefined {
  * room.
  */
 export const minFreeBytes = 1024 * 1024;
+
+/** The size of a file system and its free space, in bytes. */
+export interface DiskRoom {
+  readonly size: number;
+  readonly free: number;
+}
+
+function roomOf(folder: string): DiskRoom {
+  const { blocks, bavail, bsize } = statfsSync(folder);
+  return { size: blocks * bsize, free: bavail * bsize };
+}
+
+/**
+ * Whether the folder's disk is full, and would not be without the cache. False if the cache is so small that deleting it
+ * would not make the folder usable.
+ */
+export function isFullOfCache(folder: string): boolean {
+  try {
+    const { free } = roomOf(folder);
+    return free < minFreeBytes && free + cacheBytes(folder) >= 2 * minFreeBytes;
+  } catch {
+    return false;
+  }
+}
+
+/** The bytes that the files of the cache occupy on the disk, which may be fewer than their length. */
+const cacheBytes = (folder: string): number =>
+  ["cache.db", "cache.db-wal"].reduce(
+    (sum, name) => sum + 512 * (statSync(path.join(folder, name), { throwIfNoEntry: false })?.blocks ?? 0),
+    0,
+  );
+
+/** Deletes the cache to make room, and returns why. After a power cut in between, the next start deletes the rest. */
+function discard(file: string): StorageError {
+  removeCache(file);
+  return new StorageError("full", { file, cause: new Error("the cache was deleted to make room"), hint: discardHint });
+}
 
 /** Opens the cache. If it was filled next to another state.db, it is deleted, like a damaged one. */
 function ownCache(state: Database, opening: OpenFileOptions): OpenedCache {
@@ -148,6 +210,9 @@ function makeStateFolder(folder: string): void {
     throw new StorageError("io", { ...about, isWrongPath: true, hint: folderHint });
   }
 }
+
+const discardHint =
+  "The agent deleted its cache to make room and refills it. Check what fills the disk, and whether its size suffices: docs/operator.md, section The partition of the state folder.";
 
 const folderHint =
   "Create the folder with write access for the user of the service, or set state.folder to another folder; then restart the service.";

@@ -10,7 +10,7 @@ import type { Lan } from "../witness/lan.ts";
 export interface Edges {
   readonly config: Config;
   /** The databases, locked by this process. The caller that opened them closes them. */
-  readonly folder: Pick<StateFolder, "state" | "cache" | "obstacle">;
+  readonly folder: Pick<StateFolder, "state" | "cache" | "obstacle" | "room">;
   readonly transport: Transport;
   /** Makes subsequent requests open a new connection; requests in flight continue. */
   readonly renewConnection: () => void;

@@ -65,6 +65,7 @@ export function siteCaches(
     settings: { ...cache, limits: { stall: link.watchStall, blip: link.blip }, heartbeats: link.heartbeats },
     scope: site,
     history,
+    disk: () => folder.room(),
     isUrgent: () => current.isActing,
     reconnects,
   });

@@ -3,10 +3,10 @@ import { kindMismatch, nameOf, parseIdentity, parseObject, resourceVersionOf } f
 import type { Resource } from "../api/resources.ts";
 import { isFields } from "../api/shape-rules.ts";
 import type { ApiError, Attempt } from "./api-error.ts";
-import { type ReadingForm, readingForm, reduceIfCrowded } from "./decoding/crowded.ts";
+import { identityText, type ReadingForm, readingForm, reduceIfCrowded } from "./decoding/crowded.ts";
 import { jsonIn } from "./decoding/item-run.ts";
 import { identityInEvent, keptInEvent } from "./decoding/members.ts";
-import { keepMembers, reducedHead } from "./decoding/reduce.ts";
+import { reducedHead } from "./decoding/reduce.ts";
 import { Scratch } from "./decoding/scratch.ts";
 import { brokenOffWith } from "./status-document.ts";
 
@@ -112,7 +112,7 @@ function eventOf<T extends KubeObject>(
   attempt: Attempt,
 ): WatchEvent<T> {
   const read = reduceIfCrowded(line, form);
-  if ("crowd" in read) return unusable(`an event of ${read.crowd}`, keepMembers(line, identityInEvent), watched);
+  if ("crowd" in read) return unusable(`an event of ${read.crowd}`, identityText(line, identityInEvent), watched);
   let event: unknown;
   try {
     event = form.parse(read.text);

@@ -6,6 +6,7 @@ import type { Ambient } from "../base/ambient.ts";
 import { type Instant, type Millis, sleep } from "../base/clock.ts";
 import { TaskGroup } from "../base/concurrency/tasks.ts";
 import { isNotFound } from "../client/api-error.ts";
+import { CacheRoom, type CacheRoomDeps } from "./cache-room.ts";
 import type { Informer, InformerPart } from "./informer.ts";
 import type { InformerClient, ReflectorClient } from "./informer-client.ts";
 import type { InformerStats } from "./informer-stats.ts";
@@ -50,6 +51,8 @@ export interface InformerSetDeps {
   readonly scope: SiteScope;
   /** See SharedInformerDeps. */
   readonly history?: ServerHistory | undefined;
+  /** See CacheRoomDeps; without it, the disk has no limits. */
+  readonly disk?: CacheRoomDeps["disk"];
   /** See ReflectorDeps. */
   readonly isUrgent?: () => boolean;
   /** See ReflectorDeps. */
@@ -88,11 +91,13 @@ export class InformerSet {
   readonly #deps: InformerSetDeps;
   readonly #informers = new Map<string, Informer<KubeObject>>();
   readonly #turns = new ListTurns();
+  readonly #room: CacheRoom;
   #isRunning = false;
 
   constructor(ambient: Ambient, deps: InformerSetDeps) {
     this.#ambient = ambient;
     this.#deps = deps;
+    this.#room = new CacheRoom({ database: deps.database, disk: deps.disk ?? (() => undefined) });
   }
 
   /** The informer of a resource, created at the first call. Throws if it would have to be created during a run. */
@@ -296,6 +301,7 @@ export class InformerSet {
       history,
       reconnects,
       turns: this.#turns,
+      room: this.#room,
     };
     return new SharedInformer(this.#ambient, { kind: kindOf(resource), ...shared, ...how });
   }

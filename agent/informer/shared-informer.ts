@@ -14,6 +14,7 @@ import { WakeSignal } from "../base/concurrency/wake-signal.ts";
 import { dispositionOf } from "../base/errors.ts";
 import { jitter } from "../base/random.ts";
 import { BacklogAge } from "./backlog-age.ts";
+import type { CacheRoom } from "./cache-room.ts";
 import type { Informer, InformerEvent, InformerPart, Listen } from "./informer.ts";
 import type { ReflectorClient } from "./informer-client.ts";
 import type { InformerStats } from "./informer-stats.ts";
@@ -49,6 +50,8 @@ export interface SharedInformerDeps<T extends KubeObject> {
   readonly reconnects?: ReconnectScheduler | undefined;
   /** See ReflectorDeps. */
   readonly admits?: ((object: T) => boolean) | undefined;
+  /** See ReflectorDeps. */
+  readonly room?: CacheRoom | undefined;
   /**
    * Checks in the API whether an object no longer exists; if it still exists, or the API does not respond, the object
    * is reported as released. Set only where DELETED may mean that an object left the selection.
@@ -243,6 +246,7 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
         return fifo.depth;
       },
       newest: (key) => fifo.newest(key),
+      bytes: (key) => fifo.bytes(key),
       append: (deltas, resourceVersion) => {
         const mustWait = this.#deps.isGone !== undefined || this.#reporting !== undefined;
         const changes = mustWait ? undefined : fifo.appendAndPop(deltas, resourceVersion);

@@ -21,6 +21,7 @@ import type { AgentParts } from "../status/parts.ts";
 import type { Status } from "../status/schema.ts";
 import type { StatusFile } from "../status/status-file.ts";
 import { healthz } from "../witness/healthz.ts";
+import { ofRoot } from "../witness/root-listener.ts";
 import { keyFileIn, kubeletFileIn } from "../witness/state-files.ts";
 import { udp } from "../witness/udp.ts";
 import { addressOf, credentialsOf, transportOf } from "./api-access.ts";
@@ -156,7 +157,7 @@ export class AgentRun {
         lan: udp,
         keyFile: keyFileIn(config.state.folder),
         kubeletFile: kubeletFileIn(config.state.folder),
-        askKubelet: healthz(this.#ambient.clock),
+        askKubelet: ofRoot(healthz(this.#ambient.clock), readFact),
         addresses: () => localAddresses(readFact),
       },
       rebuilt,

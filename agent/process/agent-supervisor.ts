@@ -236,6 +236,7 @@ export class AgentSupervisor implements ProcessControls {
     this.#isHeld = this.#place.avoids(config) !== undefined;
     const beside = new TaskGroup(AbortSignal.any([this.#end.signal, this.#nextLife.signal]));
     if (this.#isHeld) beside.start("wait for the state folder", (signal) => this.#regain(config, signal));
+    else beside.start("watch the room", (signal) => this.#discardIfCrowded(config, signal));
     try {
       await this.#life.run(AbortSignal.any([this.#end.signal, this.#nextLife.signal]));
       return undefined;
@@ -262,6 +263,15 @@ export class AgentSupervisor implements ProcessControls {
         message: `${folder} is writable again, but this process still sees it as read-only`,
       });
     }
+  }
+
+  /** Ends this run if the cache fills the disk: the next one deletes the cache when it opens the folder. */
+  async #discardIfCrowded(config: Config, signal: AbortSignal): Promise<void> {
+    await this.#place.crowded(config, signal);
+    if (signal.aborted) return;
+    const message = "the cache fills the disk of the state folder, so it is deleted and refilled";
+    this.#ambient.log.warn(message, { folder: config.state.folder });
+    this.#nextLife.abort(new Error(message));
   }
 
   /** Returns to the previous configuration, if the agent cannot start with the new one. Returns whether it did. */

@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { StorageError } from "../../storage/errors.ts";
 import { carryBack, type Makeshift, makeMakeshift, openMakeshift, proveUsable } from "../../storage/makeshift.ts";
-import { obstacleAt, StateFolder } from "../../storage/state-folder.ts";
+import { isFullOfCache, obstacleAt, StateFolder } from "../../storage/state-folder.ts";
 import type { Ambient } from "../base/ambient.ts";
-import { type Millis, sleep } from "../base/clock.ts";
+import { elapsed, type Instant, type Millis, sleep } from "../base/clock.ts";
 import { existingFolder } from "../board/existing-folder.ts";
 import { boardFiles } from "../board/sensors/board-files.ts";
 import { mountOf } from "../board/sensors/mount.ts";
@@ -12,6 +12,14 @@ import { userMessageOf } from "./user-message.ts";
 
 /** Pauses between two checks of the state folder, in milliseconds. */
 const pauses = { first: 2000, max: 60_000 };
+/** Pause between two checks whether the cache fills the disk, in milliseconds. */
+const roomPause: Millis = 10_000;
+/**
+ * How often the cache is deleted within an hour to make room. Each time, the whole site is listed again; if it fills the
+ * disk again, something else does, or the disk is too small.
+ */
+const maxDiscards = 3;
+const hour: Millis = 3_600_000;
 
 /**
  * Where the folder became writable again. usable: for this process. elsewhere: only outside this process's mount
@@ -42,6 +50,8 @@ export class StatePlace {
    * path.
    */
   #found: { readonly of: string; readonly folder: StateFolder } | undefined;
+  /** When the cache was deleted to make room, within the last hour. */
+  #discards: readonly Instant[] = [];
 
   /** `isSupervised`: the service manager starts another process when this one ends. */
   constructor(ambient: Ambient, { isSupervised }: { readonly isSupervised: boolean }) {
@@ -71,13 +81,13 @@ export class StatePlace {
    */
   open(config: Config): StateFolder {
     const { state, cache } = config;
-    const options = { pragmas: cache.sqlite, stamp: this.#stamp };
+    const options = { pragmas: cache.sqlite, stamp: this.#stamp, mayDiscard: this.#mayDiscard };
     const avoided = this.avoids(config);
     if (avoided) return this.#openMakeshift(config, avoided.error);
     const found = this.#found?.of === state.folder ? this.#found.folder : undefined;
     if (!found) this.close();
     this.#found = undefined;
-    const folder = found ?? StateFolder.open({ ...options, folder: state.folder });
+    const folder = found ?? this.#noted(StateFolder.open({ ...options, folder: state.folder }));
     try {
       if (this.#makeshift?.of === state.folder) carryBack(this.#makeshift, folder, options);
       this.#makeshift = undefined;
@@ -117,7 +127,7 @@ export class StatePlace {
       // Exit only if the mount was previously read-only outside this process as well, because a mount that is read-only
       // for the service alone remains so after a restart.
       if (this.#isSupervised && wasReadOnly && mountOf(files, folder)?.isOnlyHere) return "elsewhere";
-      if (obstacleAt(existingFolder(folder) ?? folder) !== undefined) continue;
+      if (obstacleAt(existingFolder(folder) ?? folder) !== undefined && !this.#isFullOfCache(config)) continue;
       try {
         this.#found = { of: folder, folder: this.#openUsable(config) };
       } catch (error) {
@@ -130,6 +140,15 @@ export class StatePlace {
     }
   }
 
+  /**
+   * Ends when the configured folder can be used only without its cache, which fills the disk, or when the signal aborts.
+   * Needed because a board that stores little does not fail, and does not stand for election either.
+   */
+  async crowded(config: Config, signal: AbortSignal): Promise<void> {
+    do await sleep(this.#ambient.clock, roomPause, signal);
+    while (!signal.aborted && !this.#isFullOfCache(config));
+  }
+
   /** Closes a folder that was found usable, but that no run of the agent has used. */
   close(): void {
     this.#found?.folder.close();
@@ -137,7 +156,8 @@ export class StatePlace {
   }
 
   #openUsable({ state, cache }: Config): StateFolder {
-    const folder = StateFolder.open({ folder: state.folder, pragmas: cache.sqlite, stamp: this.#stamp });
+    const options = { folder: state.folder, pragmas: cache.sqlite, stamp: this.#stamp, mayDiscard: this.#mayDiscard };
+    const folder = this.#noted(StateFolder.open(options));
     try {
       proveUsable(folder, this.#stamp);
       return folder;
@@ -145,6 +165,22 @@ export class StatePlace {
       folder.closeWithoutCheckpoint();
       throw error;
     }
+  }
+
+  #isFullOfCache({ state }: Config): boolean {
+    return this.#mayDiscard && isFullOfCache(state.folder);
+  }
+
+  get #mayDiscard(): boolean {
+    const now = this.#ambient.clock.now();
+    this.#discards = this.#discards.filter((at) => elapsed(at, now) < hour);
+    return this.#discards.length < maxDiscards;
+  }
+
+  /** Counts the deletion of a cache that left no room. */
+  #noted(folder: StateFolder): StateFolder {
+    if (folder.cache.rebuilt?.kind === "full") this.#discards = [...this.#discards, this.#ambient.clock.now()];
+    return folder;
   }
 
   get #stamp(): string {

@@ -118,6 +118,13 @@ export class DeltaFIFO<T extends StoredObject> {
     return this.#applier.objectOf(key, row);
   }
 
+  /** The length of the newest state of an object as JSON, in bytes; 0 if there is none. Decodes nothing. */
+  bytes(key: Key): number {
+    const row = this.#queued === 0 ? undefined : this.#journal.newest(key);
+    if (row?.type === "Deleted") return 0;
+    return row?.hasObject ? row.bytes : this.#indexer.table.bytes(key);
+  }
+
   /** The number of pending keys. */
   get depth(): number {
     return this.#queued + this.#unreported;

@@ -6,13 +6,14 @@ import {
   renameSync,
   rmSync,
   statfsSync,
+  statSync,
   truncateSync,
   writeFileSync,
 } from "node:fs";
 import path from "node:path";
-import { expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { Memo } from "../../storage/memo.ts";
-import { StateFolder } from "../../storage/state-folder.ts";
+import { isFullOfCache, StateFolder } from "../../storage/state-folder.ts";
 import { canMount, mount, unmount } from "../support/mounts.ts";
 import { createNewerFile, pragmas, scratch } from "./object-store.ts";
 
@@ -60,6 +61,95 @@ test.skipIf(!canMount())("a folder on a disk that is almost full reports that as
   } finally {
     unmount(disk);
   }
+});
+
+/** A folder on a disk of 8 MiB that its cache has filled but for 300 kB; closed as after a failed write. */
+function crowded(disk: string): string {
+  const at = path.join(disk, "state");
+  const folder = open(at);
+  new Memo(folder.state.database).set("leader", "term", "3");
+  const { database } = folder.cache;
+  const put = database.prepare("INSERT INTO objects (resource, key, uid, version, text) VALUES (1, ?, '1', '1', ?)");
+  for (let i = 0; i < 5; i++) put.run(`tenant/${i}`, "x".repeat(1_000_000));
+  folder.state.database.checkpoint();
+  database.checkpoint();
+  folder.closeWithoutCheckpoint();
+  leave(disk, 300_000);
+  return at;
+}
+
+function leave(disk: string, left: number): void {
+  const { bavail, bsize } = statfsSync(disk);
+  writeFileSync(path.join(disk, `filler-${left}`), Buffer.alloc(Math.max(0, bavail * bsize - left)));
+}
+
+describe.skipIf(!canMount())("a disk that the cache has filled", () => {
+  let place: ReturnType<typeof scratch>;
+  let disk: string;
+  beforeEach(() => {
+    place = scratch();
+    disk = mount(path.dirname(place.file("x")), "size=8m");
+  });
+  afterEach(() => {
+    unmount(disk);
+    place[Symbol.dispose]();
+  });
+
+  test("is usable again at the next start, without the cache and with the state", () => {
+    const at = crowded(disk);
+    const folder = open(at);
+    expect(folder.cache.rebuilt).toMatchObject({ kind: "full", file: path.join(at, "cache.db") });
+    expect(folder.cache.rebuilt?.hint).toMatch(/deleted its cache to make room/);
+    expect(folder.obstacle()).toBeUndefined();
+    expect(new Memo(folder.state.database).get("leader", "term")).toBe("3");
+    folder.close();
+    const again = open(at);
+    expect(again.cache.rebuilt).toBeUndefined();
+    again.close();
+  });
+
+  test("is usable again even without a free byte, and after a power cut between the deleted files", () => {
+    const at = crowded(disk);
+    leave(disk, 0);
+    rmSync(path.join(at, "cache.db-shm"), { force: true });
+    writeFileSync(path.join(at, "cache.db-wal"), "");
+    const folder = open(at);
+    expect(folder.cache.rebuilt?.kind).toBe("full");
+    expect(folder.obstacle()).toBeUndefined();
+    expect(new Memo(folder.state.database).get("leader", "term")).toBe("3");
+    folder.close();
+  });
+
+  test("is usable again if state.db was set aside and must be created", () => {
+    const at = crowded(disk);
+    leave(disk, 0);
+    for (const name of ["state.db", "state.db-wal"]) rmSync(path.join(at, name), { force: true });
+    leave(disk, 1);
+    const folder = open(at);
+    expect(folder.cache.rebuilt?.kind).toBe("full");
+    folder.close();
+  });
+
+  test("keeps its cache if deleting it is not wanted, or would not make enough room", () => {
+    const at = crowded(disk);
+    const kept = StateFolder.open({ folder: at, pragmas, stamp: "now", mayDiscard: false });
+    expect(kept.cache.rebuilt).toBeUndefined();
+    kept.closeWithoutCheckpoint();
+    rmSync(path.join(at, "cache.db"));
+    leave(disk, 900_000);
+    expect(isFullOfCache(at)).toBe(false);
+    const other = open(at);
+    expect([other.cache.rebuilt, other.obstacle()]).toEqual([undefined, expect.stringMatching(/less than 1 MiB/)]);
+    other.closeWithoutCheckpoint();
+  });
+
+  test("is left alone while another process uses the folder", () => {
+    const at = crowded(disk);
+    const first = StateFolder.open({ folder: at, pragmas, stamp: "now", mayDiscard: false });
+    expect(() => open(at)).toThrow(expect.objectContaining({ kind: "busy" }));
+    expect(statSync(path.join(at, "cache.db")).size).toBeGreaterThan(5_000_000);
+    first.closeWithoutCheckpoint();
+  });
 });
 
 test("if one of the files cannot be opened, the other one is closed as well", () => {

@@ -1,9 +1,9 @@
 import { type ParseJson, parserOf } from "../../api/exact-integers.ts";
 import type { KubeObject } from "../../api/meta.ts";
-import type { Resource } from "../../api/resources.ts";
+import { pods, type Resource } from "../../api/resources.ts";
 import { isControllerCreated } from "../../api/shape-rules.ts";
 import { backslash } from "../../base/json-signs.ts";
-import { keepMembers, type MemberFilter } from "./reduce.ts";
+import { keepMembers, type MemberFilter, reducedHead } from "./reduce.ts";
 
 /**
  * Maximum number of object members in one JSON text. Parsing this many blocks a small board's event loop for 20 ms. An
@@ -19,6 +19,20 @@ export const maxTexts = 2 * maxMembers;
 const maxValues = 400_000;
 
 /**
+ * Maximum length of the fields of an object that the agent keeps, in characters of JSON. Parsing and storing an object of
+ * this length, or comparing it with a revision, blocks a small board's event loop for up to 40 ms. A DaemonSet that
+ * kubectl apply wrote holds itself twice, and so may have some 150 KiB.
+ */
+export const maxKeptLength = 384 * 1024;
+/**
+ * A text longer than this many times the limit is not searched for managedFields, which would take as long as storing an
+ * object that fits. Pods are always searched: most of a large pod is not kept, and an unreadable pod has no address.
+ */
+const maxDropped = 2;
+/** Where the identity is searched first, in characters. API servers write it at the beginning. */
+const headLength = 4096;
+
+/**
  * The scale of `exceededLimit` for objects of a kind. Objects that controllers create (pods, revisions, slices) have
  * the fields of the owner's template and more: endpoints, defaults, copies of labels. They must be readable whenever
  * the owner is.
@@ -31,13 +45,19 @@ export interface ReadingForm {
   readonly kept: MemberFilter;
   /** See `exceededLimit`. */
   readonly scale: number;
+  /** A longer text is not searched for fields to drop. */
+  readonly longestText: number;
   readonly parse: ParseJson;
 }
 
 export const readingForm = (
   resource: Resource<KubeObject>,
   kept: (resource: Resource<KubeObject>) => MemberFilter,
-): ReadingForm => ({ kept: kept(resource), scale: crowdScaleOf(resource), parse: parserOf(resource) });
+): ReadingForm => {
+  const scale = crowdScaleOf(resource);
+  const longestText = resource.kind === pods.kind ? Number.POSITIVE_INFINITY : maxDropped * scale * maxKeptLength;
+  return { kept: kept(resource), scale, longestText, parse: parserOf(resource) };
+};
 
 /**
  * The text to parse: the whole text or, if it exceeds a limit, only its kept fields. Returns the limit if these still
@@ -45,14 +65,27 @@ export const readingForm = (
  */
 export function reduceIfCrowded(
   text: string,
-  { kept, scale }: Pick<ReadingForm, "kept" | "scale">,
+  { kept, scale, longestText }: Pick<ReadingForm, "kept" | "scale" | "longestText">,
 ): { readonly text: string } | { readonly crowd: string } {
-  const crowd = exceededLimit(text, scale);
+  const longest = scale * maxKeptLength;
+  const tooLong = `more than ${longest} characters`;
+  const crowd = text.length > longest ? tooLong : exceededLimit(text, scale);
   if (crowd === undefined) return { text };
+  if (text.length > longestText) return { crowd };
   const part = keepMembers(text, kept);
   if (part === undefined) return { crowd };
-  const left = exceededLimit(part, scale);
+  const left = part.length > longest ? tooLong : exceededLimit(part, scale);
   return left === undefined ? { text: part } : { crowd: left };
+}
+
+/**
+ * The JSON of an object's identity, without reading the whole text if its beginning suffices: searching 1.3 MB takes
+ * 20 ms.
+ */
+export function identityText(text: string, identity: MemberFilter): string | undefined {
+  const head = reducedHead(text.slice(0, headLength), identity) ?? "";
+  const isWhole = ['"name":', '"uid":', '"resourceVersion":'].every((name) => head.includes(name));
+  return isWhole ? head : keepMembers(text, identity);
 }
 
 /**

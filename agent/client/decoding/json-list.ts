@@ -1,9 +1,9 @@
 import { backslash, closeList, closeObject, colon, comma, openList, openObject, quote } from "../../base/json-signs.ts";
-import { type ReadingForm, reduceIfCrowded } from "./crowded.ts";
+import { identityText, type ReadingForm, reduceIfCrowded } from "./crowded.ts";
 import { ItemRun, jsonIn } from "./item-run.ts";
 import { type ListForm, type ListIntake, maxObjectLength } from "./list-intake.ts";
 import { identityKept } from "./members.ts";
-import { keepMembers, reducedHead } from "./reduce.ts";
+import { reducedHead } from "./reduce.ts";
 import { Scratch } from "./scratch.ts";
 
 const nothing = new Uint8Array();
@@ -170,7 +170,7 @@ export class JsonList implements ListForm {
     }
     const read = reduceIfCrowded(text, this.#form);
     if ("crowd" in read) {
-      this.#intake.reject(`of ${read.crowd}`, jsonIn(keepMembers(text, identityKept) ?? ""));
+      this.#intake.reject(`of ${read.crowd}`, jsonIn(identityText(text, identityKept) ?? ""));
       return;
     }
     const value = jsonIn(read.text, this.#form.parse);

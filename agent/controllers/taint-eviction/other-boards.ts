@@ -27,7 +27,7 @@ const freshness: Millis = 5000;
  * In characters, as JSON. A pod whose placement rules are longer counts as one that any board can take: a search applies
  * them to each board, and a tenant's pod may have thousands of rules.
  */
-const longestRules = 16_384;
+const maxRulesLength = 16_384;
 /** Maximum number of claims whose volumes are read for a pod; the others count as usable everywhere. */
 const maxClaims = 8;
 /** Maximum number of claims whose volumes are remembered. */
@@ -156,7 +156,7 @@ function* candidates({ names, areAll }: OpenBoards, site: SiteView): Generator<N
 }
 
 const hasLongRules = ({ spec: { nodeSelector, affinity, tolerations } = { containers: [] } }: Pod): boolean =>
-  JSON.stringify([nodeSelector, affinity, tolerations]).length > longestRules;
+  JSON.stringify([nodeSelector, affinity, tolerations]).length > maxRulesLength;
 
 /** Whether the board could run the pod if nothing else ran there. */
 function suits(node: Node, pod: Pod, needs: ReadonlyMap<string, bigint>): boolean {

@@ -30,12 +30,12 @@ export const trimPod = ({ metadata, spec, status }: Pod): Pod => ({
 });
 
 /** In characters. All values that have a meaning are shorter. */
-const longestOnSilence = 64;
+const maxOnSilenceLength = 64;
 
 function onSilence({ annotations }: ObjectMeta): Pick<ObjectMeta, "annotations"> {
   const value = annotations?.[onSilenceAnnotation];
   if (value === undefined) return {};
-  return { annotations: { [onSilenceAnnotation]: value.length > longestOnSilence ? "(too long)" : value } };
+  return { annotations: { [onSilenceAnnotation]: value.length > maxOnSilenceLength ? "(too long)" : value } };
 }
 
 /** Keeps the volumes that may bind the pod to a board. */

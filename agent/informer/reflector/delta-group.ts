@@ -1,4 +1,4 @@
-import type { Delta } from "../../../storage/object.ts";
+import type { Delta, DeltaType } from "../../../storage/object.ts";
 import type { Clock, Millis, Timer } from "../../base/clock.ts";
 import { Batch } from "./batch.ts";
 
@@ -17,6 +17,12 @@ export interface DeltaGroupDeps<T> {
   /** Called if a write started by the timer has failed; `flush` throws instead. */
   readonly failed: (error: unknown) => void;
 }
+
+/** The deltas that the events of a watch lead to. */
+export const deltaTypes = { ADDED: "Added", MODIFIED: "Updated", DELETED: "Deleted" } as const satisfies Record<
+  string,
+  DeltaType
+>;
 
 const maxWait: Millis = 50;
 

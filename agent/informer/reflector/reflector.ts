@@ -1,4 +1,4 @@
-import type { Delta, DeltaType, Key } from "../../../storage/object.ts";
+import type { Delta, Key } from "../../../storage/object.ts";
 import { type KubeObject, keyOf } from "../../api/meta.ts";
 import { leases, nodes, type Resource, resourceName } from "../../api/resources.ts";
 import type { Ambient } from "../../base/ambient.ts";
@@ -8,12 +8,14 @@ import { isOfLink } from "../../client/api-error.ts";
 import type { Unusable } from "../../client/decoding/list-intake.ts";
 import type { WatchOptions } from "../../client/kube-client.ts";
 import type { WatchEvent } from "../../client/watch-stream.ts";
+import type { CacheRoom } from "../cache-room.ts";
 import type { ReflectorClient } from "../informer-client.ts";
 import type { ListTurns } from "../list-turns.ts";
 import type { Selection } from "../scope.ts";
 import type { WatchHealth, WatchLimits } from "../watch-health.ts";
-import { DeltaGroup, type DeltaSink } from "./delta-group.ts";
+import { DeltaGroup, type DeltaSink, deltaTypes } from "./delta-group.ts";
 import { FreshnessCheck } from "./freshness-check.ts";
+import { LeftOutObjects } from "./left-out-objects.ts";
 import { OpenWatch } from "./open-watch.ts";
 import { checkPosition, hasReached } from "./position-checks.ts";
 import { PositionState } from "./position-state.ts";
@@ -35,6 +37,8 @@ export interface ReflectorStore<T> extends DeltaSink<T>, ReplaceableStore<T> {
   readonly depth: number;
   /** The newest state of an object, pending or stored. */
   newest(key: Key): T | undefined;
+  /** The length of that state as JSON, in bytes; 0 if there is none. */
+  bytes(key: Key): number;
 }
 
 export interface ReflectorDeps<T extends KubeObject> {
@@ -52,6 +56,8 @@ export interface ReflectorDeps<T extends KubeObject> {
   readonly unread?: ((known: T) => T) | undefined;
   /** False for objects that are not stored. Default: all are. */
   readonly admits?: ((object: T) => boolean) | undefined;
+  /** Limits the objects that are stored; without it, all are. */
+  readonly room?: CacheRoom | undefined;
   /** Objects per page of a list. */
   readonly pageSize: number;
   readonly limits: WatchLimits;
@@ -93,11 +99,6 @@ const minWatchDuration: Millis = 1000;
 /** The same until the cache is current: a watch may be requested for only one second (see FreshnessCheck). */
 const minCatchUpDuration: Millis = 900;
 
-const deltaTypes = { ADDED: "Added", MODIFIED: "Updated", DELETED: "Deleted" } as const satisfies Record<
-  string,
-  DeltaType
->;
-
 /**
  * Mirrors a selection of one resource into a store: lists, then watches, and so on, as client-go's Reflector does.
  * Three things differ, for slow and metered links:
@@ -114,6 +115,7 @@ export class Reflector<T extends KubeObject> {
   readonly #ambient: Ambient;
   readonly #deps: ReflectorDeps<T>;
   readonly #rejections: Rejections;
+  readonly #leftOut: LeftOutObjects;
   readonly #health: WatchHealthTracker;
   /** The open watch, or the last one; undefined before the first. */
   #lastWatch: OpenWatch<T> | undefined;
@@ -138,6 +140,9 @@ export class Reflector<T extends KubeObject> {
     const client = reporting(deps.client, this.#health, (...refusal) => this.#report(...refusal));
     this.#deps = { ...deps, client };
     this.#rejections = new Rejections(deps.rejections);
+    const { resource, room, store } = deps;
+    const stored = { bytes: (key: Key) => store.bytes(key), known: this.#rejections.objects };
+    this.#leftOut = new LeftOutObjects({ resource, room, ...stored });
     this.#resumption = new WatchResumption(deps.proof);
   }
 
@@ -178,7 +183,8 @@ export class Reflector<T extends KubeObject> {
         if (this.#position.is === "usable" && !(await this.#resumption.prove(store.resourceVersion, signal))) {
           this.#position.discard();
         }
-        if (this.#position.is !== "usable" || store.resourceVersion === undefined) await this.#list(signal);
+        const mustList = this.#position.is !== "usable" || store.resourceVersion === undefined;
+        if (mustList || this.#leftOut.haveRoomAgain) await this.#list(signal);
         await this.#watch(signal);
         // After a suspension of this process, the stream that just ended may date from before a restore of the server.
         this.#resumption.interrupted(store.resourceVersion);
@@ -267,9 +273,13 @@ export class Reflector<T extends KubeObject> {
       selection,
       client,
       store,
-      accepted: (object: T) => {
+      accepted: (object: T, put: () => void) => {
         const trimmed = this.#trimmed(object);
-        return trimmed && this.#admits(trimmed) ? trimmed : undefined;
+        if (trimmed === undefined || !this.#admits(trimmed)) return undefined;
+        const why = this.#leftOut.refusal(trimmed, put);
+        if (why === undefined) return trimmed;
+        unusable.set(keyOf(trimmed), why);
+        return this.#unread(trimmed);
       },
       unread: ({ identity, why }: Unusable<KubeObject>) => {
         unusable.set(keyOf(identity), why);
@@ -280,6 +290,7 @@ export class Reflector<T extends KubeObject> {
     for (const limit of [pageSize, undefined]) {
       this.#lists++;
       unusable.clear();
+      this.#leftOut.clear();
       if (await replaceByPages(this.#ambient.clock, listing, { resourceVersion, limit }, signal)) break;
     }
     this.#rejections.listed(unusable);
@@ -331,7 +342,8 @@ export class Reflector<T extends KubeObject> {
     const options: WatchOptions = {
       ...selection,
       ...(resourceVersion === undefined ? {} : { resourceVersion }),
-      timeoutSeconds: this.#freshness.seconds ?? Math.floor(300 + 300 * this.#ambient.random.next()),
+      timeoutSeconds:
+        this.#freshness.seconds ?? this.#leftOut.watchSeconds ?? Math.floor(300 + 300 * this.#ambient.random.next()),
       arrived: guard.arrived,
     };
     const stream = await client.watch(resource, options, guard.signal);
@@ -371,13 +383,18 @@ export class Reflector<T extends KubeObject> {
       case "DELETED": {
         this.#logged = undefined;
         this.#health.event(event.object.metadata.resourceVersion);
-        this.#rejections.accept(keyOf(event.object));
         const object = this.#trimmed(
           event.type === "DELETED" && event.isBare ? this.#gone(event.object, group) : event.object,
         );
         // An object that is no longer admitted may be stored, so it is deleted; the store ignores deletions of unknown
         // objects.
         const type = object && this.#admits(object) ? deltaTypes[event.type] : "Deleted";
+        if (object && type !== "Deleted" && this.#isLeftOut(object, group)) {
+          group.add(this.#missed(object, group), event.object.metadata.resourceVersion);
+          return;
+        }
+        this.#rejections.accept(keyOf(event.object));
+        this.#leftOut.delete(keyOf(event.object));
         group.add(object && { type, object }, event.object.metadata.resourceVersion);
         return;
       }
@@ -442,6 +459,13 @@ export class Reflector<T extends KubeObject> {
       await sleep(this.#ambient.clock, pendingPause, guard.signal);
       guard.touch();
     }
+  }
+
+  /** Whether the cache has no room for this state. If so, the reason is kept. */
+  #isLeftOut(object: T, group: DeltaGroup<T>): boolean {
+    const why = this.#leftOut.refusal(object, () => group.flush());
+    if (why !== undefined) this.#rejections.reject(keyOf(object), why);
+    return why !== undefined;
   }
 
   /** The object in the form in which it is stored; undefined if it cannot be trimmed. */

@@ -54,10 +54,7 @@ export class Rejections {
     const text = shortened(why);
     this.#count++;
     if (this.#objects.get(key) === text) return;
-    if (this.#objects.size >= maxObjects && !this.#objects.has(key)) {
-      this.add([why], 0);
-      return;
-    }
+    if (this.#objects.size >= maxObjects && !this.#objects.has(key)) return;
     this.#objects.set(key, text);
     this.#store?.set(key, text);
   }
@@ -73,10 +70,15 @@ export class Rejections {
     this.#objects.clear();
     this.#count += objects.size;
     for (const [key, why] of objects) {
-      if (this.#objects.size < maxObjects) this.#objects.set(key, shortened(why));
-      else this.add([why], 0);
+      if (this.#objects.size >= maxObjects) break;
+      this.#objects.set(key, shortened(why));
     }
     this.#store?.replace(this.#objects);
+  }
+
+  /** The known objects with their reasons. */
+  get objects(): Iterable<readonly [Key, string]> {
+    return this.#objects;
   }
 
   get seen(): Rejected {

@@ -23,8 +23,8 @@ export interface Listing<T extends KubeObject> {
   readonly selection: Selection;
   readonly client: ListingClient;
   readonly store: ReplaceableStore<T>;
-  /** The object as stored; undefined if it is not kept. */
-  readonly accepted: (object: T) => T | undefined;
+  /** The object as stored; undefined if it is not kept. `put` writes the objects that were accepted before it. */
+  readonly accepted: (object: T, put: () => void) => T | undefined;
   /** The state to keep of an object whose newest state cannot be used; undefined if the object was not stored. */
   readonly unread?: (item: Unusable<KubeObject>) => T | undefined;
   /** Called for each page with the number of its unusable objects of unknown identity, and some of the reasons. */
@@ -57,7 +57,7 @@ export async function replaceByPages<T extends KubeObject>(
     batch.add(kept, kept);
     if (batch.isFull) put();
   };
-  const each = (object: T): void => keep(accepted(object));
+  const each = (object: T): void => keep(accepted(object, put));
   const options = (token: string | undefined): ListOptions => pageOptions(selection, at, token);
   const pages = new Pages(clock, { client, resource, options, each });
   // Always aborted at the end, because of a page that may have been requested in advance.

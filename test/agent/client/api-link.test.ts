@@ -172,7 +172,10 @@ test("an interruption of the watches of boards is an outage even if no request f
   await clock.advance("15s");
   const ended = clock.now();
   link.onSilence(began, ended);
-  expect(link.view()).toMatchObject({ state: "up", lastOutage: { number: 1, began, ended, kind: "silence" } });
+  expect(link.view()).toMatchObject({
+    state: "up",
+    lastOutage: { number: 1, startedAt: began, endedAt: ended, kind: "silence" },
+  });
   expect(log.lines.at(-1)).toMatchObject({ level: "warn", fields: { awayMs: 15_000 } });
 
   // Requests show the next one first, and the watches resume some seconds later.

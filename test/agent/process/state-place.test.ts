@@ -1,13 +1,16 @@
 import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import path from "node:path";
-import { expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { loadConfig } from "../../../agent/config/load.ts";
 import type { Config } from "../../../agent/config/settings.ts";
 import { StatePlace } from "../../../agent/process/state-place.ts";
 import { StorageError } from "../../../storage/errors.ts";
 import { Memo } from "../../../storage/memo.ts";
+import type { StateFolder } from "../../../storage/state-folder.ts";
 import { createNewerFile, scratch } from "../../storage/object-store.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
+import { canMount, mount, unmount } from "../../support/mounts.ts";
 import { RecordingLog } from "../../support/recording-log.ts";
 import { SeededRandom } from "../../support/seeded-random.ts";
 
@@ -19,9 +22,10 @@ class Board implements Disposable {
   readonly #scratch = scratch();
   #regained: unknown;
 
-  constructor() {
+  /** `folder`: the state folder; by default one that is not full. */
+  constructor(folder?: string) {
     const { config } = loadConfig({ file: undefined, env: {}, hostname: "pi-1", profile: undefined });
-    const [state, run] = [{ folder: this.#scratch.file("state") }, { folder: this.#scratch.file("run") }];
+    const [state, run] = [{ folder: folder ?? this.#scratch.file("state") }, { folder: this.#scratch.file("run") }];
     this.config = { ...config, state: { ...config.state, ...state }, run: { ...config.run, ...run } };
     const ambient = { clock: this.clock, random: new SeededRandom(1), log: new RecordingLog() };
     this.place = new StatePlace(ambient, { isSupervised: true });
@@ -136,6 +140,80 @@ test("an unusable file on a disk that is writable again is reported by the next 
   await board.clock.advance(2100);
   expect(board.regained).toBe("usable");
   expect(() => board.place.open(board.config)).toThrow(/written by a newer version/);
+});
+
+describe.skipIf(!canMount())("a disk that the cache fills", () => {
+  let disk: string;
+  let board: Board;
+  beforeEach(() => {
+    disk = mount(tmpdir(), "size=8m");
+    board = new Board(path.join(disk, "state"));
+  });
+  afterEach(() => {
+    board[Symbol.dispose]();
+    unmount(disk);
+    rmSync(disk, { recursive: true });
+  });
+
+  /** Fills the disk with the cache of a folder that is open; it is closed as after a failed write. */
+  function fill(folder: StateFolder): void {
+    const { database } = folder.cache;
+    const put = database.prepare("INSERT INTO objects (resource, key, uid, version, text) VALUES (1, ?, '1', '1', ?)");
+    try {
+      for (let i = 0; ; i++) put.run(`tenant/${i}`, "x".repeat(100_000));
+    } catch (error) {
+      expect(error).toMatchObject({ kind: "full" });
+    }
+    folder.closeWithoutCheckpoint();
+  }
+
+  /** A life that fills the disk and fails, and the next one on the makeshift. Returns what the check after it finds. */
+  async function relapse(): Promise<unknown> {
+    fill(board.place.open(board.config));
+    board.fails();
+    board.place.open(board.config).close();
+    const ends = new AbortController();
+    board.look(ends.signal);
+    await board.clock.advance("3m");
+    ends.abort(new Error("enough"));
+    await board.clock.advance(0);
+    const found = board.regained;
+    if (found === "given up") board.fails();
+    return found;
+  }
+
+  test("is used again after the pause, without that cache, up to three times an hour", async () => {
+    expect(await relapse()).toBe("usable");
+    const folder = board.place.open(board.config);
+    expect(folder.standsIn).toBeUndefined();
+    expect(folder.cache.rebuilt?.kind).toBe("full");
+    folder.close();
+    expect([await relapse(), await relapse(), await relapse()]).toEqual(["usable", "usable", "given up"]);
+    // An hour after the first deletion.
+    await board.clock.advance("55m");
+    board.fails();
+    board.look(new AbortController().signal);
+    await board.clock.advance("1m");
+    expect(board.regained).toBe("usable");
+  });
+
+  test("is noticed within ten seconds by a life that does not fail, because it stores nothing", async () => {
+    const { place, config, clock } = board;
+    const folder = place.open(config);
+    let isNoticed = false;
+    const ends = new AbortController();
+    void place.crowded(config, ends.signal).then(() => {
+      isNoticed = true;
+    });
+    await clock.advance("1m");
+    expect(isNoticed).toBe(false);
+    fill(folder);
+    await clock.advance("10s");
+    expect(isNoticed).toBe(true);
+    const next = place.open(config);
+    expect([next.cache.rebuilt?.kind, next.obstacle()]).toEqual(["full", undefined]);
+    next.close();
+  });
 });
 
 test("a process that is asked to end stops checking immediately", async () => {

@@ -33,10 +33,10 @@ export class BoardStorage {
     this.#cache = openCache();
   }
 
-  folder(): Pick<StateFolder, "state" | "cache" | "obstacle"> {
+  folder(): Pick<StateFolder, "state" | "cache" | "obstacle" | "room"> {
     const state = { database: this.#state, setAside: undefined };
     const cache = { database: this.#cache, rebuilt: undefined };
-    return { state, cache, obstacle: () => undefined };
+    return { state, cache, obstacle: () => undefined, room: () => undefined };
   }
 
   get state(): Database {

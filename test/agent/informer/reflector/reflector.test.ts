@@ -963,6 +963,7 @@ function failing(store: DeltaFIFO<Pod>, disposition: string): ReflectorStore<Pod
     },
     bookmark: (resourceVersion) => store.bookmark(resourceVersion),
     newest: (key) => store.newest(key),
+    bytes: (key) => store.bytes(key),
     replace: () => store.replace(),
   };
 }

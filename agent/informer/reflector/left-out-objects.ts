@@ -1,0 +1,78 @@
+import type { Key } from "../../../storage/object.ts";
+import { type KubeObject, keyOf } from "../../api/meta.ts";
+import type { Resource } from "../../api/resources.ts";
+import { type CacheRoom, isForRoom } from "../cache-room.ts";
+
+export interface LeftOutObjectsDeps {
+  readonly resource: Resource<KubeObject>;
+  /** Without it, no object is refused. */
+  readonly room: CacheRoom | undefined;
+  /** The length of the newest stored state of an object; 0 if there is none. */
+  readonly bytes: (key: Key) => number;
+  /** The unusable objects that an earlier process knew, with the reasons. */
+  readonly known: Iterable<readonly [Key, string]>;
+}
+
+/** Number of objects that are kept by key; more need not be known, because one that fits is enough for a list. */
+const maxObjects = 100;
+
+/**
+ * The objects of one resource that the cache has no room for. They are listed again once one of them fits; until then,
+ * watches are short, so that this is checked every minute.
+ */
+export class LeftOutObjects {
+  readonly #deps: LeftOutObjectsDeps;
+  /** Their bytes, 0 if these are not known. */
+  readonly #bytes = new Map<Key, number>();
+
+  constructor(deps: LeftOutObjectsDeps) {
+    this.#deps = deps;
+    for (const [key, why] of deps.known) if (isForRoom(why)) this.#add(key, 0);
+  }
+
+  /** How long a watch may last, in seconds; undefined for the usual time. */
+  get watchSeconds(): number | undefined {
+    return this.#bytes.size === 0 ? undefined : 60;
+  }
+
+  /** Whether one of them fits now. */
+  get haveRoomAgain(): boolean {
+    const { room, resource } = this.#deps;
+    for (const [key, bytes] of this.#bytes) {
+      const namespace = key.slice(0, Math.max(0, key.indexOf("/")));
+      if (room?.fits(resource, namespace, bytes)) return true;
+    }
+    return false;
+  }
+
+  /**
+   * Why the cache must not store this state, which is then left out; undefined if it may. `write` stores the states that
+   * precede it; called only if their sizes matter.
+   */
+  refusal(object: KubeObject, write: () => void): string | undefined {
+    const { room, resource, bytes } = this.#deps;
+    const key = keyOf(object);
+    const stored = (): number => {
+      write();
+      return bytes(key);
+    };
+    const refusal = room?.refusal(resource, object, stored);
+    if (refusal?.isForRoom) this.#add(key, refusal.bytes);
+    else this.#bytes.delete(key);
+    return refusal?.why;
+  }
+
+  /** The object was deleted. */
+  delete(key: Key): void {
+    this.#bytes.delete(key);
+  }
+
+  /** A list begins, which finds them again. */
+  clear(): void {
+    this.#bytes.clear();
+  }
+
+  #add(key: Key, bytes: number): void {
+    if (this.#bytes.size < maxObjects || this.#bytes.has(key)) this.#bytes.set(key, bytes);
+  }
+}
