@@ -170,6 +170,30 @@ const list = {
       "if (announced && port && !word) this.#ask",
     ),
   },
+  "silence of a board that was never heard": {
+    noticedBy: "unproven",
+    wishes: { motif: "broken LAN", policy: "evidence", boards: 3, lan: "apart" },
+    breaks: one(
+      "agent/judgement/lan-silence.ts",
+      "if (!calibrated && !foundLost) return",
+      "if (calibrated && !foundLost) return",
+    ),
+  },
+  "questions that count without a control": {
+    noticedBy: "unproven",
+    wishes: { motif: "broken LAN", policy: "evidence", boards: 2, lan: "apart" },
+    breaks: one("agent/witness/questioner.ts", "if (hasControl) this", "if (hasControl || at) this"),
+  },
+  "a hold that is not kept": {
+    noticedBy: "unproven",
+    wishes: { motif: "broken LAN", policy: "evidence", boards: 3, lan: "apart" },
+    breaks: one("agent/judgement/verdict.ts", "return held !== true;", "return held !== undefined || true;"),
+  },
+  "a hold without an end": {
+    noticedBy: "converged",
+    wishes: { motif: "broken LAN", policy: "evidence", boards: 5, lan: "apart" },
+    breaks: one("agent/judgement/verdict.ts", "return left >= 0 ? left : undefined;", "return left;"),
+  },
   "a quarantine without effect": {
     noticedBy: "quarantine",
     wishes: { motif: "forgetful API", policy: "kubernetes", boards: 5 },

@@ -13,6 +13,7 @@ export const judging = {
   recovery: 120_000,
   stall: 90_000,
   blip: 10_000,
+  unprovenHold: 120_000,
 } as const;
 
 export function configOf(
@@ -33,7 +34,12 @@ export function configOf(
         renewDeadline: ms(timing.renewDeadline),
         retry: ms(timing.retry),
       },
-      judgement: { policy, recovery: ms(judging.recovery), witness: lan === "none" ? "off" : "lan" },
+      judgement: {
+        policy,
+        recovery: ms(judging.recovery),
+        witness: lan === "none" ? "off" : "lan",
+        unprovenHold: ms(judging.unprovenHold),
+      },
       link: { watchStall: ms(judging.stall), blip: ms(judging.blip) },
       nodeLifecycle: {
         gracePeriod: ms(judging.gracePeriod),
