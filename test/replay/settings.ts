@@ -76,5 +76,6 @@ export const lifecycleSettings = (config: RecordOf<typeof lifecycleParameters>):
   blip: 10_000,
   recovery: 600_000,
   unprovenHold: 900_000,
+  zoneHold: 900_000,
   unmanagedHold: 900_000,
 });

@@ -38,6 +38,8 @@ export interface BoardRecord {
 
 export interface ZoneRecord {
   readonly state: ZoneState;
+  /** How long the zone is held because its boards were lost together (`zoneHolds`); undefined if it is not. */
+  readonly heldMs: Millis | undefined;
   readonly queue: EvictionQueue;
   /** Boards per second that the zone's state allows; during recovery the queue's own rate is lower. */
   readonly rate: number;

@@ -51,6 +51,7 @@ export const defaults: NodeLifecycleSettings = {
   blip: 10_000,
   recovery: 600_000,
   unprovenHold: 900_000,
+  zoneHold: 900_000,
   unmanagedHold: 900_000,
 };
 

@@ -189,6 +189,11 @@ const list = {
     wishes: { motif: "broken LAN", policy: "evidence", boards: 3, lan: "apart" },
     breaks: one("agent/judgement/verdict.ts", "return held !== true;", "return held !== undefined || true;"),
   },
+  "a zone that is not held": {
+    noticedBy: "unproven",
+    wishes: { motif: "dark zone", policy: "evidence", boards: 5, lan: "apart" },
+    breaks: one("agent/controllers/node-lifecycle/zones/zone-hold.ts", "if (left >= 0) holds", "if (left > 1e9) holds"),
+  },
   "a hold without an end": {
     noticedBy: "converged",
     wishes: { motif: "broken LAN", policy: "evidence", boards: 5, lan: "apart" },

@@ -14,6 +14,7 @@ export const judging = {
   stall: 90_000,
   blip: 10_000,
   unprovenHold: 120_000,
+  zoneHold: 100_000,
 } as const;
 
 export function configOf(
@@ -39,6 +40,7 @@ export function configOf(
         recovery: ms(judging.recovery),
         witness: lan === "none" ? "off" : "lan",
         unprovenHold: ms(judging.unprovenHold),
+        zoneHold: ms(judging.zoneHold),
       },
       link: { watchStall: ms(judging.stall), blip: ms(judging.blip) },
       nodeLifecycle: {

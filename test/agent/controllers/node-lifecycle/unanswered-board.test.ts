@@ -114,3 +114,52 @@ describe("a silent board that does not answer on the LAN", () => {
     expect([verdictOn(site), site.exists("web")]).toEqual(["lost", false]);
   });
 });
+
+describe("two boards of a zone that are lost together", () => {
+  async function lost(settings: { readonly zoneHold?: number } = {}): Promise<SiteModel> {
+    const site = new SiteModel({ policy: "evidence", ownNode: "pi-3", ...settings });
+    for (const name of ["pi-1", "pi-2"]) site.board(name, { zone: "hall" });
+    for (const name of ["pi-3", "pi-4"]) site.board(name, { zone: "office" });
+    site.pod("web", { on: "pi-1", tolerations: minute });
+    await site.run("1m");
+    for (const name of ["pi-1", "pi-2"]) {
+      site.silence(name);
+      site.unanswered(name, gone);
+    }
+    return site;
+  }
+
+  test("keep their pods for 15 minutes, and the record says why", async () => {
+    const site = await lost();
+    await site.run("15m");
+    expect([verdictOn(site), site.noExecute("pi-1"), site.noExecute("pi-2")]).toEqual(["lost", [], []]);
+    expect(JSON.stringify(site.recorded.lines)).toContain("judgement.zoneHold");
+    await site.run("5m");
+    expect(site.exists("web")).toBe(false);
+  });
+
+  test("do not keep them for longer because the leader changes", async () => {
+    const site = await lost();
+    for (let index = 0; index < 4; index++) {
+      await site.run("4m");
+      await site.lead({ budget: site.budget });
+    }
+    await site.run("5m");
+    expect(site.exists("web")).toBe(false);
+  });
+
+  test("do not keep them once one of the two is back", async () => {
+    const site = await lost();
+    await site.run("3m");
+    site.revive("pi-2");
+    site.unanswered("pi-2", undefined);
+    await site.run("3m");
+    expect([site.exists("web"), site.noExecute("pi-2")]).toEqual([false, []]);
+  });
+
+  test("are evicted at once with zoneHold: 0s", async () => {
+    const site = await lost({ zoneHold: 0 });
+    await site.run("4m");
+    expect(site.exists("web")).toBe(false);
+  });
+});

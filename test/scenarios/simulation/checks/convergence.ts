@@ -17,7 +17,7 @@ export function timeToConverge({ boards, timing, lan }: History["setting"]): Mil
   const election = 2 * timing.duration + timing.retry + timing.renewDeadline;
   const listening = 90_000;
   const eviction = 60_000 + 10_000;
-  const held = lan === "none" ? 0 : judging.unprovenHold;
+  const held = lan === "none" ? 0 : judging.unprovenHold + judging.zoneHold;
   return election + listening + held + 2 * judging.gracePeriod + 1000 * turns + eviction;
 }
 
