@@ -142,8 +142,8 @@ const list = {
     wishes: { motif: "cut board", policy: "evidence", boards: 3, lan: "apart" },
     breaks: one(
       "agent/controllers/node-lifecycle/health.ts",
-      'settings.policy === "evidence" ? heardNow(',
-      'settings.policy === "evidence" && now.mono < 0 ? heardNow(',
+      "heardNow(lan?.word, unmanagedHold, now);",
+      "heardNow(now.mono < 0 ? lan?.word : undefined, unmanagedHold, now);",
     ),
   },
   "a word that lasts for ever": {
@@ -166,8 +166,8 @@ const list = {
     wishes: { motif: "cut board", policy: "evidence", boards: 3, lan: "apart" },
     breaks: one(
       "agent/witness/questioner.ts",
-      "if (announced && port) this.#ask",
-      "if (announced && port && !word) this.#ask",
+      "if (isOpen) this.#port.ask(board, where);",
+      "if (isOpen && !word) this.#port.ask(board, where);",
     ),
   },
   "silence of a board that was never heard": {
