@@ -20,6 +20,7 @@ import { TermWork } from "../leading/term-work.ts";
 import type { Caches } from "../loop/site-view.ts";
 import type { CounterBook } from "../site/counter-book.ts";
 import type { AgentParts } from "../status/parts.ts";
+import { announcedBy } from "../witness/announcement.ts";
 import { agentParts } from "./agent-parts.ts";
 import { isLedByCopy } from "./collision.ts";
 import type { Edges } from "./edges.ts";
@@ -28,7 +29,7 @@ import { type Execution, executionOf } from "./execution.ts";
 import { seatOf } from "./seat.ts";
 import { type SiteCaches, siteCaches } from "./site-caches.ts";
 import { type SiteConnection, siteConnection } from "./site-connection.ts";
-import { type LanWitness, witnessOf } from "./witness.ts";
+import { type LanWitness, otherLeader, witnessOf } from "./witness.ts";
 
 /**
  * The whole object graph of the agent. The constructor builds it in one direction: each part uses only parts above it.
@@ -80,7 +81,10 @@ export class Agent {
       board: config.board.name,
       bootId,
     });
-    const witness = witnessOf(ambient, edges);
+    const witness = witnessOf(ambient, edges, {
+      leader: () => otherLeader(elector.view(), config.board.node),
+      read: async (name, signal) => announcedBy(await api.client.get(nodes, { name, metadataOnly: true }, signal)),
+    });
     const questioner = witness?.questioner;
     const execution = executionOf(ambient, edges, {
       api,
@@ -137,8 +141,9 @@ export class Agent {
     tasks.start("election", (inner) => this.elector.run(inner, callbacks));
     tasks.start("fitness", (inner) => this.#fitness.run(inner));
     tasks.start("decisions", (inner) => this.decisions.run(inner));
-    const { answerer } = this.#witness ?? {};
+    const { answerer, leaderCalibration } = this.#witness ?? {};
     if (answerer) tasks.start("answers", (inner) => answerer.run(inner));
+    if (leaderCalibration) tasks.start("calibration", (inner) => leaderCalibration.run(inner));
     tasks.start("history", (inner) => this.#api.history.untilRestored(inner));
     if (this.#edges.config.standby === "warm") tasks.start("informers", (inner) => home.listen(inner));
     await tasks.join();

@@ -3,6 +3,7 @@ import type { Transport } from "../client/transport/transport.ts";
 import type { Config } from "../config/settings.ts";
 import type { LoadControllers } from "../leading/term-work.ts";
 import type { KeyFile } from "../witness/board-key.ts";
+import type { AskGateway } from "../witness/gateway.ts";
 import type { AskKubelet, KubeletFile } from "../witness/kubelet-health.ts";
 import type { Lan } from "../witness/lan.ts";
 
@@ -39,6 +40,7 @@ export interface WitnessEdges {
   readonly keyFile: KeyFile;
   readonly kubeletFile: KubeletFile;
   readonly askKubelet: AskKubelet;
+  readonly askGateway: AskGateway;
   /** This machine's addresses on the LAN now. */
   readonly addresses: () => readonly string[];
 }

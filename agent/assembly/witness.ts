@@ -1,10 +1,14 @@
 import type { Ambient } from "../base/ambient.ts";
+import { boardOf } from "../board/identity.ts";
 import type { Config } from "../config/settings.ts";
+import type { ElectorView } from "../election/elector-view.ts";
 import type { ProblemPart } from "../status/parts.ts";
 import { announcementText } from "../witness/announcement.ts";
 import { Answerer } from "../witness/answerer.ts";
 import { BoardKey } from "../witness/board-key.ts";
+import { Calibration } from "../witness/calibration.ts";
 import { KubeletHealth } from "../witness/kubelet-health.ts";
+import { LeaderCalibration, type LeaderCalibrationDeps } from "../witness/leader-calibration.ts";
 import { Questioner } from "../witness/questioner.ts";
 import type { Edges } from "./edges.ts";
 
@@ -12,6 +16,7 @@ import type { Edges } from "./edges.ts";
 export interface LanWitness {
   readonly answerer: Answerer;
   readonly questioner: Questioner;
+  readonly leaderCalibration: LeaderCalibration;
   /** The text of this board's announcement on its Node. */
   announcement(): string;
 }
@@ -20,18 +25,30 @@ export interface LanWitness {
 const isUsed = ({ judgement: { policy, witness } }: Config): boolean => policy === "evidence" && witness === "lan";
 
 /** Undefined if this board neither asks nor answers. */
-export function witnessOf(ambient: Ambient, { config, bootId, witness }: Edges): LanWitness | undefined {
+export function witnessOf(
+  ambient: Ambient,
+  { config, bootId, witness }: Edges,
+  of: Pick<LeaderCalibrationDeps, "leader" | "read">,
+): LanWitness | undefined {
   if (!isUsed(config)) return undefined;
-  const { lan, keyFile, kubeletFile, askKubelet, addresses } = witness;
+  const { lan, keyFile, kubeletFile, askKubelet, askGateway, addresses } = witness;
   const { site, board, judgement } = config;
   const port = judgement.witnessPort;
   const key = BoardKey.kept(keyFile, ambient.log);
   const kubelet = new KubeletHealth(ambient, { ask: askKubelet, file: kubeletFile, bootId });
+  const asking = { lan, site: site.name, calibration: new Calibration() };
   return {
     answerer: new Answerer(ambient, { lan, port, site: site.name, board: board.node, bootId, key, kubelet }),
-    questioner: new Questioner(ambient, { lan, site: site.name }),
+    questioner: new Questioner(ambient, { ...asking, askGateway }),
+    leaderCalibration: new LeaderCalibration(ambient, { ...asking, ...of }),
     announcement: () => announcementText({ key: key.publicText, port, addresses: addresses() }),
   };
+}
+
+/** The other board that holds the Lease; undefined if none does. */
+export function otherLeader({ role, holder, isFree }: ElectorView, own: string): string | undefined {
+  const board = role === "leader" || isFree || holder === undefined ? undefined : boardOf(holder);
+  return board === own ? undefined : board;
 }
 
 /** Describes what keeps this board from asking or answering. */
@@ -52,8 +69,8 @@ export function witnessProblems(witness: LanWitness | undefined): readonly Probl
       type: "WitnessUnusable",
       subject: "questions",
       severity: "info",
-      message: `silent boards cannot be asked on the LAN: ${questioner.problem}`,
-      hint: "they are judged by the API alone; see IPAddressAllow= of the service, and the host's firewall",
+      message: `boards cannot be asked on the LAN: ${questioner.problem}`,
+      hint: "silent boards are judged by the API alone; see IPAddressAllow= of the service, and the host's firewall",
     });
   }
   return found;

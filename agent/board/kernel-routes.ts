@@ -3,6 +3,8 @@ export interface Route4 {
   readonly name: string;
   readonly destination: number;
   readonly mask: number;
+  /** The router; 0 if the destination is reached without one. */
+  readonly gateway: number;
   /** The destination is reached without a router. */
   readonly isDirect: boolean;
 }
@@ -10,10 +12,11 @@ export interface Route4 {
 /** Parses /proc/net/route. Per line: interface, destination, gateway, flags, …, mask in the eighth field. */
 export function routes4(text: string): readonly Route4[] {
   return text.split("\n").flatMap((line) => {
-    const [name = "", destination = "", gateway, , , , , mask = ""] = line.trim().split(/\s+/);
-    if (!isWord(destination) || !isWord(mask)) return [];
+    const [name = "", destination = "", gateway = "", , , , , mask = ""] = line.trim().split(/\s+/);
+    if (![destination, gateway, mask].every(isWord)) return [];
     const isDirect = gateway === "00000000";
-    return [{ name, destination: hostOrder(destination), mask: hostOrder(mask), isDirect }];
+    const numbers = { destination: hostOrder(destination), mask: hostOrder(mask), gateway: hostOrder(gateway) };
+    return [{ name, ...numbers, isDirect }];
   });
 }
 
@@ -21,3 +24,9 @@ const isWord = (text: string): boolean => /^[0-9A-F]{8}$/i.test(text);
 
 /** The kernel prints addresses in host byte order, and all supported boards are little-endian. */
 const hostOrder = (word: string): number => Buffer.from(word, "hex").readUInt32LE(0);
+
+/** The number of an IPv4 address in text form. */
+export const numberOf = (text: string): number =>
+  text.split(".").reduce((sum, part) => sum * 256 + Number(part), 0) >>> 0;
+
+export const textOf = (address: number): string => [24, 16, 8, 0].map((shift) => (address >>> shift) & 255).join(".");

@@ -1,5 +1,5 @@
 import type { ReadFact } from "./facts.ts";
-import { routes4 } from "./kernel-routes.ts";
+import { numberOf, routes4 } from "./kernel-routes.ts";
 
 /**
  * This machine's own addresses on its LAN, without netlink, which the service's sandbox refuses. Those on the interface
@@ -39,8 +39,6 @@ function ownAddresses4(text: string): ReadonlySet<string> {
 }
 
 const isAddress4 = (text: string): boolean => /^(\d{1,3}\.){3}\d{1,3}$/.test(text) && !text.startsWith("127.");
-
-const numberOf = (text: string): number => text.split(".").reduce((sum, part) => sum * 256 + Number(part), 0) >>> 0;
 
 /** Flags of an IPv6 address: temporary, duplicate, deprecated, tentative. */
 const unsteady = 0x01 | 0x08 | 0x20 | 0x40;

@@ -163,6 +163,16 @@ export const settings = section("Configuration of the siteward agent.", {
       min: 1,
       max: 65_535,
     }),
+    unprovenHold: duration(
+      "15m",
+      "How long pods stay on a silent board if other boards answer this leader on the LAN, but nothing shows whether that board runs.",
+      { min: "0s", max: "30d" },
+    ),
+    zoneHold: duration(
+      "15m",
+      "How long pods stay in a zone of which several boards were lost together, and no other board is heard.",
+      { min: "0s", max: "30d" },
+    ),
     unmanagedHold: duration("15m", "How long pods stay on a board that answers, but whose kubelet is not running.", {
       min: "0s",
       max: "30d",

@@ -122,7 +122,31 @@ export type Because =
     };
 
 /** Our conclusion about a board (`Verdict` in judgement/verdict.ts). */
-export type VerdictName = "alive" | "unknown" | "unproven" | "cut-off" | "unmanaged" | "self-isolated" | "dead";
+export type VerdictName =
+  | "alive"
+  | "unknown"
+  | "unproven"
+  | "lost"
+  | "cut-off"
+  | "unmanaged"
+  | "self-isolated"
+  | "dead";
+
+/** Questions on the LAN, and the time over which they were asked, without pauses. */
+export interface CountedQuestions {
+  readonly questions: number;
+  readonly overMs: Millis;
+}
+
+/** What the leader knew from asking a board that did not answer (judgement/lan-silence.ts). */
+export interface AskedFacts extends CountedQuestions {
+  /** Set if the board answered this leader within the last day. */
+  readonly calibrated?: true;
+  /** Set if an earlier leader found the board lost, and it has given no sign of life since. */
+  readonly foundLost?: true;
+  /** The last questions to anyone, if nobody answered them, several boards and the gateway; absent if somebody did. */
+  readonly alone?: CountedQuestions;
+}
 
 /**
  * What a board's word on the LAN shows (judgement/lan-answer.ts). kubelet down too long: its pods are no longer held. no
@@ -161,6 +185,17 @@ export interface SilenceFacts {
   readonly own?: true;
   /** What the board's own word showed; absent if there was none, or the board was not asked. */
   readonly heard?: Heard;
+  /**
+   * What came of the questions that it did not answer; absent if it answered, if it was not asked, or if nobody on the
+   * site answers this leader.
+   */
+  readonly asked?: AskedFacts;
+  /** How long harmful acts are held if those questions show nothing. */
+  readonly holdMs?: Millis;
+  /** How much of that time was over under earlier leaders. */
+  readonly earlierMs?: Millis;
+  /** Set if the verdict holds harmful acts until the end of that time. */
+  readonly held?: true | undefined;
   /** The operator who confirmed that the board's zone is dead. */
   readonly confirmedBy?: string;
   readonly zone?: { readonly name: string; readonly state: string };

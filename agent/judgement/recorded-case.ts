@@ -23,7 +23,8 @@ const words = text({ most: 1024 });
 const maxTaints = 1000;
 const ms = whole({ min: 0 });
 const yes = simple<true>({ const: true }, "true", (value) => value === true);
-const verdict = word("alive", "unknown", "unproven", "cut-off", "unmanaged", "self-isolated", "dead");
+const verdict = word("alive", "unknown", "unproven", "lost", "cut-off", "unmanaged", "self-isolated", "dead");
+const counted = { questions: whole({ min: 0 }), overMs: ms };
 
 const silenceMembers = {
   verdict: optional(verdict),
@@ -38,6 +39,12 @@ const silenceMembers = {
   heard: optional(
     word("kubelet ok", "kubelet unknown", "kubelet down", "kubelet down too long", "no kubelet since boot"),
   ),
+  asked: optional(
+    record({ ...counted, calibrated: optional(yes), foundLost: optional(yes), alone: optional(record(counted)) }),
+  ),
+  holdMs: optional(ms),
+  earlierMs: optional(ms),
+  held: optional(yes),
   confirmedBy: optional(words),
   zone: optional(record({ name: words, state: words })),
 };
@@ -198,8 +205,8 @@ function withoutVerdict(because: Because): object {
   }
 }
 
-function evidenceOf<T extends SilenceFacts>({ verdict, rule, ...evidence }: T): object {
-  return evidence.silentMs === undefined ? { verdict, rule, ...evidence } : evidence;
+function evidenceOf<T extends SilenceFacts>({ verdict, rule, held, ...evidence }: T): object {
+  return evidence.silentMs === undefined ? { verdict, rule, ...(held && { held }), ...evidence } : evidence;
 }
 
 /** A part of a decision that differs from what is expected. */

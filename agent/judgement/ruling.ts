@@ -2,7 +2,7 @@ import { isLifecycleKey, outOfServiceKey, taintKeys } from "../api/taints.ts";
 import { hasToken } from "../base/token-bucket.ts";
 import type { Because, GateFacts, Grounds, Restraint, SilenceFacts } from "../decisions/grounds.ts";
 import { reasonToStay } from "./gain.ts";
-import { type Evidence, isSilent, permitsHarm, type Verdict, verdictOf } from "./verdict.ts";
+import { type Evidence, isSilent, isWitnessed, permitsHarm, type Verdict, verdictOf } from "./verdict.ts";
 
 /** The decision about a harmful act: it is done, held back for a reason, or not due; a board that waits is not due. */
 export type Ruling = "act" | "not-due" | Restraint["why"];
@@ -39,7 +39,7 @@ export const isToMark = (verdict: JudgedBy, ready: string | undefined): boolean 
   isSilent(verdict) && ready !== "Unknown";
 
 /** A verdict, or the facts that contain one. */
-type JudgedBy = Pick<SilenceFacts, "verdict">;
+type JudgedBy = Pick<SilenceFacts, "verdict" | "held">;
 
 /** What our verdict rests on besides the board itself. */
 export type HarmConditions = Pick<GateFacts, "policy" | "notLive" | "quarantine">;
@@ -164,7 +164,10 @@ function restraintOnConfirmation(
 ): "not-live" | "quarantine" | "verdict" | undefined {
   if (gate.confirmed === "heard") return "verdict";
   const { notLive, quarantine } = gate;
-  return restraintBy(silence, { policy: "evidence", ...(notLive && { notLive }), ...(quarantine && { quarantine }) });
+  const restraint = restraintBy(undefined, { ...(notLive && { notLive }), ...(quarantine && { quarantine }) });
+  if (restraint || silence === undefined) return restraint;
+  // The word takes the place of the evidence that a held verdict waits for.
+  return isSilent(silence) && !isWitnessed(silence) ? undefined : "verdict";
 }
 
 /**
@@ -188,9 +191,10 @@ const isBack = (silence: JudgedBy, { ready }: GateFacts): boolean =>
   ready === "True" && !permitsHarm(silence, "evidence");
 
 /** The facts of a record about a board's silence; without evidence, the verdict rests on something else. */
-export const silenceFacts = ({ verdict, rule }: Verdict, evidence: Evidence | undefined): SilenceFacts => ({
+export const silenceFacts = ({ verdict, rule, held }: Verdict, evidence: Evidence | undefined): SilenceFacts => ({
   verdict,
   rule,
+  ...(held && { held }),
   ...(evidence && {
     silentMs: evidence.silentMs,
     graceMs: evidence.graceMs,
@@ -199,6 +203,8 @@ export const silenceFacts = ({ verdict, rule }: Verdict, evidence: Evidence | un
     ...(!evidence.live && { notLive: true }),
     ...(evidence.own && { own: true }),
     ...(evidence.heard !== undefined && { heard: evidence.heard }),
+    ...(evidence.asked !== undefined && { asked: evidence.asked, holdMs: evidence.holdMs ?? 0 }),
+    ...(evidence.earlierMs !== undefined && { earlierMs: evidence.earlierMs }),
     ...(evidence.confirmedBy !== undefined && { confirmedBy: evidence.confirmedBy }),
   }),
 });
@@ -212,10 +218,14 @@ function evidenceIn({
   notLive,
   own,
   heard,
+  asked,
+  holdMs,
+  earlierMs,
   confirmedBy,
 }: SilenceFacts): Evidence | undefined {
   if (silentMs === undefined || graceMs === undefined) return undefined;
-  return { live: !notLive, silentMs, graceMs, missedMs, provenMs, own: own === true, heard, confirmedBy };
+  const lan = { heard, asked, holdMs, earlierMs };
+  return { live: !notLive, silentMs, graceMs, missedMs, provenMs, own: own === true, ...lan, confirmedBy };
 }
 
 /** A decision that was made again from the facts of a record. */
@@ -231,7 +241,7 @@ export function decideAgain(grounds: Grounds): RepeatedDecision {
   const { because } = grounds;
   switch (because.kind) {
     case "silence": {
-      const judged = { ...because, ...verdictAgain(because) };
+      const judged = { ...because, held: undefined, ...verdictAgain(because) };
       const { verdict, rule } = judged;
       return { ruling: rulingOf({ ...grounds, because: judged }), verdict, rule };
     }
@@ -239,7 +249,7 @@ export function decideAgain(grounds: Grounds): RepeatedDecision {
     case "out-of-service": {
       const { silence } = because;
       if (silence === undefined) return { ruling: rulingOf(grounds) };
-      const judged = { ...silence, ...verdictAgain(silence) };
+      const judged = { ...silence, held: undefined, ...verdictAgain(silence) };
       const { verdict, rule } = judged;
       return { ruling: rulingOf({ ...grounds, because: { ...because, silence: judged } }), verdict, rule };
     }

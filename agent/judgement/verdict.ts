@@ -1,5 +1,6 @@
 import type { Millis } from "../base/clock.ts";
-import type { Heard, VerdictName } from "../decisions/grounds.ts";
+import type { AskedFacts, Heard, VerdictName } from "../decisions/grounds.ts";
+import { type LanSilence, lanSilenceOf } from "./lan-silence.ts";
 import { shortenedGrace } from "./respites.ts";
 
 /**
@@ -7,14 +8,17 @@ import { shortenedGrace } from "./respites.ts";
  *
  * alive: its grace period, counted from its last heartbeat or from when the leader began to receive them, has not
  * ended. unknown: our watches are not live, or the silence is not proven. unproven: silent past the grace period, and
- * nothing shows that the board runs. cut-off: silent, but a witness shows that the board runs: its own word, or the
- * leader that runs on it. unmanaged: silent; it says that it runs without its kubelet. dead: silent, and an operator
- * confirmed it. self-isolated: this board itself reaches no witness; no rule produces this verdict yet.
+ * nothing shows whether the board runs. lost: silent; it also does not answer on the LAN, where it could be heard, or
+ * what answers there runs no pods. cut-off: silent, but a witness shows that the board runs: its own word, or the leader
+ * that runs on it. unmanaged: silent; it says that it runs without its kubelet. dead: silent, and an operator confirmed
+ * it. self-isolated: silent, but the leader hears nobody on the LAN, so the fault may be its own.
  */
 export interface Verdict {
   readonly verdict: VerdictName;
   /** The rule that led to the verdict, as a sentence. */
   readonly rule: string;
+  /** Set if harmful acts are held because the LAN should know more, for at most `judgement.unprovenHold`. */
+  readonly held?: true | undefined;
 }
 
 /** The facts about a board's silence that the verdict rests on. Ages are in whole milliseconds. */
@@ -33,6 +37,12 @@ export interface Evidence {
   readonly own: boolean;
   /** What the board's own word shows; undefined if there is none, or the policy does not ask for it. */
   readonly heard: Heard | undefined;
+  /** What came of questions that the board did not answer; undefined if the LAN says nothing about it. */
+  readonly asked?: AskedFacts | undefined;
+  /** How long harmful acts are held if those questions show nothing; undefined if there are none. */
+  readonly holdMs?: Millis | undefined;
+  /** How much of that time was over under earlier leaders. */
+  readonly earlierMs?: Millis | undefined;
   /** The operator who confirmed that the board's zone is dead; undefined if none has. */
   readonly confirmedBy: string | undefined;
 }
@@ -64,17 +74,44 @@ const unmanaged: Verdict = {
   rule: "silent past its grace period; it answers on the LAN, but its kubelet is not running",
 };
 const abandoned: Verdict = {
-  verdict: "unproven",
+  verdict: "lost",
   rule: "silent past its grace period; it answers on the LAN, but its kubelet has not run for judgement.unmanagedHold",
 };
 const idle: Verdict = {
-  verdict: "unproven",
+  verdict: "lost",
   rule: "silent past its grace period; it answers on the LAN, but it was restarted and its kubelet has not reported since",
 };
 const leading: Verdict = {
   verdict: "cut-off",
   rule: "silent past its grace period, but the leader runs on this board",
 };
+
+const gone: Verdict = {
+  verdict: "lost",
+  rule: "silent past its grace period; it also does not answer on the LAN, where it answered before and others answer now",
+};
+const open: Verdict = {
+  verdict: "unproven",
+  rule: "silent past its grace period; not enough questions on the LAN show whether it runs (judgement.unprovenHold)",
+  held: true,
+};
+const unheard: Verdict = {
+  verdict: "unproven",
+  rule: "silent past its grace period; it has never answered this leader on the LAN, as others do (judgement.unprovenHold)",
+  held: true,
+};
+const isolated: Verdict = {
+  verdict: "self-isolated",
+  rule: "silent past its grace period, but neither other boards nor the gateway answer this leader on the LAN (judgement.unprovenHold)",
+  held: true,
+};
+const heldLongEnough: Verdict = {
+  verdict: "unproven",
+  rule: "silent past its grace period, and for judgement.unprovenHold the LAN did not show whether it runs",
+};
+
+/** The verdict on a silent board that does not answer on the LAN. */
+const unanswered: Readonly<Record<LanSilence, Verdict>> = { gone, open, unheard, isolated };
 
 /** The verdict on a silent board for each finding of its word. */
 const spoken: Readonly<Record<Heard, Verdict>> = {
@@ -106,8 +143,21 @@ export function verdictOf(evidence: Evidence): Verdict {
   if (own) return leading;
   const said = heard && spoken[heard];
   if (said && isWitnessed(said)) return said;
-  if (confirmedBy === undefined) return said ?? (silentMs > graceMs ? silent : missing);
+  if (confirmedBy === undefined) return said ?? unansweredBy(evidence) ?? (silentMs > graceMs ? silent : missing);
   return { verdict: "dead", rule: `silent past its grace period, and ${confirmedBy} confirmed that it is dead` };
+}
+
+/** The verdict by the questions that the board did not answer; undefined if the LAN says nothing about it. */
+function unansweredBy(evidence: Evidence): Verdict | undefined {
+  if (evidence.asked === undefined) return undefined;
+  const found = unanswered[lanSilenceOf(evidence.asked)];
+  return found.held && holdLeft(evidence) === undefined ? heldLongEnough : found;
+}
+
+/** How much is left of the time for which a silent board is held if nothing is known of it; undefined if it is over. */
+export function holdLeft({ silentMs, missedMs = 0, earlierMs = 0, graceMs, holdMs = 0 }: Evidence): Millis | undefined {
+  const left = graceMs + holdMs - silentMs - missedMs - earlierMs;
+  return left >= 0 ? left : undefined;
 }
 
 /**
@@ -115,7 +165,11 @@ export function verdictOf(evidence: Evidence): Verdict {
  * that the board runs.
  */
 export const isSilent = ({ verdict }: Pick<Verdict, "verdict">): boolean =>
-  verdict === "unproven" || verdict === "dead" || verdict === "cut-off" || verdict === "unmanaged";
+  verdict === "unproven" ||
+  verdict === "lost" ||
+  verdict === "dead" ||
+  verdict === "self-isolated" ||
+  isWitnessed({ verdict });
 
 /** Whether the board is silent, but a witness shows that it runs. */
 export const isWitnessed = ({ verdict }: Pick<Verdict, "verdict">): boolean =>
@@ -125,9 +179,11 @@ export const isWitnessed = ({ verdict }: Pick<Verdict, "verdict">): boolean =>
  * Whether the verdict permits harmful acts. A board that sends heartbeats again can still be Ready=Unknown until its
  * kubelet reports; kube-controller-manager taints it in between, although the evidence shows that it lives.
  */
-export function permitsHarm({ verdict }: Pick<Verdict, "verdict">, policy: Policy | undefined): boolean {
+export function permitsHarm({ verdict, held }: Pick<Verdict, "verdict" | "held">, policy: Policy | undefined): boolean {
   switch (verdict) {
     case "unproven":
+      return held !== true;
+    case "lost":
     case "dead":
       return true;
     case "alive":

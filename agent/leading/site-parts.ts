@@ -19,7 +19,7 @@ import type { InformerStats } from "../informer/informer-stats.ts";
 import { endWithoutReports, isQuarantineActive, isRecovering } from "../judgement/link.ts";
 import { silenceBegan } from "../judgement/past-silence.ts";
 import { flappingSince } from "../judgement/respites.ts";
-import { isSilent, isWitnessed, type Verdict } from "../judgement/verdict.ts";
+import { holdLeft, isSilent, isWitnessed, type Verdict } from "../judgement/verdict.ts";
 import type {
   BoardsPart,
   ControllerPart,
@@ -275,7 +275,7 @@ const judgedBy = [nodes, leases].map(resourceName);
  * period. After a change of leader or an outage, a lost board stays lost until it reports, even during its new grace
  * period.
  */
-function boardsPart({ boards }: SiteMemory, { config, current }: ReportedSite, now: Instant): BoardsPart {
+function boardsPart({ boards, judgedAt }: SiteMemory, { config, current }: ReportedSite, now: Instant): BoardsPart {
   const { gracePeriod } = config.nodeLifecycle;
   const hasReported = ({ health: { reportedAt } }: BoardRecord): boolean =>
     reportedAt !== undefined && elapsed(reportedAt, now) <= gracePeriod;
@@ -295,7 +295,10 @@ function boardsPart({ boards }: SiteMemory, { config, current }: ReportedSite, n
       const board = { name, ...lastReport(health) };
       if (isCordoned) off.push(board);
       else if (isWitnessed(verdict)) cutOff.push({ ...board, witness: witnessOf(name, verdict, config.board.node) });
-      else silent.push({ ...board, ...(confirmedBy !== undefined && { confirmedBy }) });
+      else {
+        const heldUntil = judgedAt && heldUntilOf(record, judgedAt);
+        silent.push({ ...board, ...(confirmedBy !== undefined && { confirmedBy }), ...(heldUntil && { heldUntil }) });
+      }
     }
   }
   const leaving = current.podsAwaitingEviction(new Set(off.map(({ name }) => name)));
@@ -307,6 +310,13 @@ function boardsPart({ boards }: SiteMemory, { config, current }: ReportedSite, n
     tainted,
     undrained: [...leaving].map(([name, pods]) => ({ name, ...pods })).sort((a, b) => inTextOrder(a.name, b.name)),
   };
+}
+
+/** When the hold of a board ends, if nothing is known of it until then; undefined if it is not held. */
+function heldUntilOf({ verdict, evidence, confirmedBy }: BoardRecord, judgedAt: Instant): Instant | undefined {
+  if (!verdict.held || evidence === undefined || confirmedBy !== undefined) return undefined;
+  const left = holdLeft(evidence);
+  return left === undefined ? undefined : shifted(judgedAt, left);
 }
 
 const witnessOf = (name: string, { verdict }: Verdict, own: string): NonNullable<NamedBoard["witness"]> => {

@@ -372,8 +372,9 @@ export class TermWork {
     return {
       inDoubt: (now) => {
         const { site } = current;
-        return site ? boardsToAsk(site, { link: linkOf(watchesOf(caches), settings, now), settings }, now) : [];
+        return site && boardsToAsk(site, { link: linkOf(watchesOf(caches), settings, now), settings }, now);
       },
+      others: () => [...(current.site?.boards.keys() ?? [])].filter((board) => board !== settings.ownNode),
       announced: (board) => {
         const node = boards.get(board);
         return node && announcedBy(node);

@@ -7,6 +7,7 @@ import { TaskGroup } from "../base/concurrency/tasks.ts";
 import type { Io } from "../base/io.ts";
 import type { Progress } from "../base/progress.ts";
 import { bootId, hardware } from "../board/facts.ts";
+import { gatewayNear } from "../board/gateway.ts";
 import { localAddresses } from "../board/local-addresses.ts";
 import { readFact } from "../board/read-fact.ts";
 import type { Credentials } from "../client/credentials/credentials.ts";
@@ -20,6 +21,7 @@ import type { StatusContribution } from "../status/contribution.ts";
 import type { AgentParts } from "../status/parts.ts";
 import type { Status } from "../status/schema.ts";
 import type { StatusFile } from "../status/status-file.ts";
+import { gatewayByTcp } from "../witness/gateway.ts";
 import { healthz } from "../witness/healthz.ts";
 import { ofRoot } from "../witness/root-listener.ts";
 import { keyFileIn, kubeletFileIn } from "../witness/state-files.ts";
@@ -158,6 +160,7 @@ export class AgentRun {
         keyFile: keyFileIn(config.state.folder),
         kubeletFile: kubeletFileIn(config.state.folder),
         askKubelet: ofRoot(healthz(this.#ambient.clock), readFact),
+        askGateway: gatewayByTcp(this.#ambient.clock, (addresses) => gatewayNear(readFact, addresses)),
         addresses: () => localAddresses(readFact),
       },
       rebuilt,

@@ -140,11 +140,15 @@ export function sentence(
   const [first] = some;
   if (count === 1 && first) {
     const confirmed = first.confirmedBy === undefined ? "" : `; ${first.confirmedBy} confirmed that it is dead`;
-    return `${first.name} ${one} ${whenOf(first, now)}${confirmed}`;
+    const { heldUntil } = first;
+    const held =
+      heldUntil && `; nothing shows whether it runs, so its pods stay until ${timeOf(heldUntil, now)}, or until it is`;
+    return `${first.name} ${one} ${whenOf(first, now)}${confirmed}${held ? `${held} confirmed dead` : ""}`;
   }
   const names = some.map((board) => {
     const confirmed = board.confirmedBy === undefined ? "" : `, confirmed dead by ${board.confirmedBy}`;
-    return `${board.name} (${whenOf(board, now)}${confirmed})`;
+    const held = board.heldUntil === undefined ? "" : `, its pods stay until ${timeOf(board.heldUntil, now)}`;
+    return `${board.name} (${whenOf(board, now)}${confirmed}${held})`;
   });
   return `${count} ${several}: ${listed(names, count)}`;
 }

@@ -123,7 +123,7 @@ export type JournalPart = Section<"journal"> & {
   readonly walExpected?: number | undefined;
 };
 
-export type NamedBoard = At<Section<"boards">["lost"]["some"][number], "since">;
+export type NamedBoard = At<Section<"boards">["lost"]["some"][number], "since" | "heldUntil">;
 
 export interface NamedBoards {
   readonly count: number;

@@ -151,6 +151,8 @@ const namedBoard = record({
   since: text,
   /** The operator who confirmed the board dead (`board.confirm-dead`). */
   confirmedBy: optional(text),
+  /** When its pods are evicted at the latest, if nothing shows until then whether it runs. */
+  heldUntil: optional(text),
   /** What shows that a silent board runs: its own answer, also if its kubelet does not run, or that it leads. */
   witness: optional(word<"lan" | "lan, no kubelet" | "leader">()),
 });

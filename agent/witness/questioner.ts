@@ -1,38 +1,39 @@
 import type { Ambient } from "../base/ambient.ts";
 import { type Instant, type Millis, sleep } from "../base/clock.ts";
-import { sentenceOf } from "../base/errors.ts";
 import type { LanAnswer } from "../judgement/lan-answer.ts";
+import { type Counted, counting, isEnough, type LanReport, noneCounted } from "../judgement/lan-silence.ts";
 import type { Announcement } from "./announcement.ts";
-import { isSigned } from "./board-key.ts";
-import { decodeAnswer, encodeQuestion, type Question, signedBytes } from "./datagrams.ts";
-import type { Lan, LanPort } from "./lan.ts";
+import type { Calibration } from "./calibration.ts";
+import type { AskGateway } from "./gateway.ts";
+import type { Lan } from "./lan.ts";
+import { QuestionPort, type ReceivedAnswer } from "./question-port.ts";
 
 export interface QuestionerDeps {
   readonly lan: Lan;
   readonly site: string;
+  readonly calibration: Calibration;
+  readonly askGateway: AskGateway;
 }
 
 /** The boards about which a leader asks. */
 export interface QuestionTargets {
   /** The boards that have been silent for long enough to be asked; undefined if they are currently unknown. */
   inDoubt(now: Instant): readonly string[] | undefined;
+  /** All other boards of the site. */
+  others(): Iterable<string>;
   /** Where a board answers, and its key; undefined if it does not answer. */
   announced(board: string): Announcement | undefined;
   /** The boot in which the board's kubelet last reported to the API server; undefined if unknown. */
   reportedBoot(board: string): string | undefined;
 }
 
-/** The last question to a board. */
-interface Asked {
-  readonly question: Question;
-  readonly key: string;
-  /** The boot in which the board's kubelet last reported. */
-  readonly reportedBoot: string | undefined;
-  readonly at: Instant;
-  /** Whether it was answered. */
-  isAnswered: boolean;
-  /** Number of answers with a wrong signature. Once there are `maxForged`, no more answers are checked. */
-  forged: number;
+/** The questions of one round, until the next one begins. */
+interface Round {
+  readonly doubted: readonly string[];
+  /** Boards that are not in doubt, and answered before. */
+  readonly controls: readonly string[];
+  /** The boards whose gateway answered in this round. */
+  readonly throughGateway: Set<string>;
 }
 
 const period: Millis = 5000;
@@ -40,180 +41,215 @@ const period: Millis = 5000;
  * Maximum number of boards asked at the same time. If more are in doubt, those that were asked longest ago come first.
  */
 const maxAsked = 200;
-/**
- * Maximum number of wrong answers checked per question, because each costs a signature check, and anyone who sees the
- * questions could send any number of them.
- */
-const maxForged = 8;
+/** Maximum number of boards asked in one round only to know whether they can be heard. */
+const maxCalibrated = 50;
+/** Of the boards that can be heard, so many are asked as a control in each round. */
+const controlsPerRound = 2;
+/** Maximum number of boards in doubt for which the gateway is asked in one round. */
+const maxThroughGateway = 8;
 
 /**
- * Asks silent boards on the LAN while this board leads, and keeps their words. While no board is in doubt, it sends
- * nothing and has no port open. An answer is kept while its board is in doubt.
+ * Asks boards on the LAN while this board leads: each of them once an hour, in order to know which can be heard, and
+ * silent ones all the time. At all other times, it sends nothing and has no port open. Words, and what is known from
+ * unanswered questions, are kept while a board is in doubt.
  */
 export class Questioner {
   readonly #ambient: Ambient;
   readonly #deps: QuestionerDeps;
-  readonly #asked = new Map<string, Asked>();
-  /** The boards by the nonces of their last questions. */
-  readonly #byNonce = new Map<string, string>();
+  readonly #port: QuestionPort;
   readonly #words = new Map<string, LanAnswer>();
-  #port: LanPort | undefined;
-  #problem: string | undefined;
-  #hasFailed = false;
+  /** The announced keys of the boards in doubt. */
+  readonly #keys = new Map<string, string>();
+  /** The questions that boards in doubt left unanswered while others answered. */
+  readonly #counts = new Map<string, Counted>();
+  /** Rounds in which nobody answered. */
+  #alone = noneCounted;
+  #round: Round | undefined;
+  /** The boards in doubt that answered in the last round. */
+  #answering: ReadonlySet<string> = new Set();
+  #doubted: ReadonlySet<string> = new Set();
+  #nextControl = 0;
+  #targets: QuestionTargets | undefined;
 
   constructor(ambient: Ambient, deps: QuestionerDeps) {
     this.#ambient = ambient;
     this.#deps = deps;
+    this.#port = new QuestionPort(ambient, deps, (answer) => this.#receive(answer));
   }
 
-  /** The last answer of a board in doubt; undefined if there is none. */
-  wordOf(board: string): LanAnswer | undefined {
-    return this.#words.get(board);
+  /** What is known from asking a board in doubt; undefined if it was not asked, or nothing can be concluded. */
+  wordOf(board: string): LanReport | undefined {
+    const word = this.#words.get(board);
+    const key = this.#keys.get(board);
+    const now = this.#ambient.clock.now();
+    const { calibration } = this.#deps;
+    // If nobody answers this leader, the LAN is no witness on this site.
+    if (key === undefined || !calibration.hasAny(now)) return word && { word };
+    const isCalibrated = calibration.covers(board, key, now);
+    const unanswered = { isCalibrated, counted: this.#counts.get(board) ?? noneCounted, alone: this.#alone };
+    return { ...(word && { word }), unanswered };
   }
 
-  /** Why questions cannot be sent; undefined if they can, or no board is in doubt. */
+  /** Why questions cannot be sent; undefined if they can, or none are. */
   get problem(): string | undefined {
-    return this.#problem;
+    return this.#port.problem;
   }
 
-  /** Asks until the signal aborts. Nothing is kept after that, because another board may lead by then. */
-  async run(doubts: QuestionTargets, signal: AbortSignal): Promise<void> {
+  /** Asks until the signal aborts. Only the calibration is kept after that, because another board may lead by then. */
+  async run(targets: QuestionTargets, signal: AbortSignal): Promise<void> {
+    this.#targets = targets;
+    this.#deps.calibration.askAgain();
     try {
       while (!signal.aborted) {
-        await this.#round(doubts, signal);
+        await this.#ask(targets, signal);
         await sleep(this.#ambient.clock, period, signal);
       }
     } finally {
+      this.#targets = undefined;
       this.#keepOnly(new Set());
-      this.#rest();
+      this.#port.close();
     }
   }
 
-  async #round(doubts: QuestionTargets, signal: AbortSignal): Promise<void> {
+  async #ask(targets: QuestionTargets, signal: AbortSignal): Promise<void> {
     const now = this.#ambient.clock.now();
-    const boards = doubts.inDoubt(now);
-    if (boards === undefined) return;
-    this.#keepOnly(new Set(boards));
-    if (boards.length === 0) {
-      this.#rest();
+    const doubted = targets.inDoubt(now);
+    if (doubted === undefined) {
+      this.#round = undefined;
       return;
     }
-    const port = await this.#open(signal);
-    if (port !== undefined && !this.#hasFailed) this.#problem = undefined;
-    this.#hasFailed = false;
-    for (const board of this.#next(boards)) {
-      // A question that cannot be sent counts as well, because an earlier answer must not last for ever without new
-      // ones.
-      const word = this.#words.get(board);
-      if (word) this.#words.set(board, { ...word, asked: word.asked + 1 });
-      const announced = doubts.announced(board);
-      if (announced && port) this.#ask(board, { ...announced, reportedBoot: doubts.reportedBoot(board) }, port);
+    this.#settle();
+    this.#keepOnly(new Set(doubted));
+    const due = this.#due(targets, now);
+    if (doubted.length === 0 && due.length === 0) {
+      this.#port.close();
+      return;
     }
+    const isOpen = await this.#port.open(signal);
+    const asked = this.#next(doubted).filter((board) => this.#askDoubted(board, targets, isOpen));
+    const controls = this.#needsControl(asked) ? this.#controls(targets, now) : [];
+    for (const board of [...due, ...controls]) {
+      const announced = targets.announced(board);
+      if (announced) this.#port.ask(board, announced);
+    }
+    const throughGateway = new Set<string>();
+    this.#round = { doubted: asked, controls, throughGateway };
+    if (controls.length > 0 && this.#alone.questions === 0) return;
+    for (const board of asked.filter((one) => this.#isOpen(one)).slice(0, maxThroughGateway)) {
+      const { addresses } = targets.announced(board) ?? { addresses: [] };
+      void this.#deps.askGateway(addresses).then((answers) => answers && throughGateway.add(board));
+    }
+  }
+
+  /** Asks a board in doubt. False if it cannot be asked. */
+  #askDoubted(board: string, { announced }: QuestionTargets, isOpen: boolean): boolean {
+    // A question that cannot be sent counts as well, because an earlier word must not last for ever without new ones.
+    const word = this.#words.get(board);
+    if (word) this.#words.set(board, { ...word, asked: word.asked + 1 });
+    const where = announced(board);
+    if (where === undefined) {
+      this.#keys.delete(board);
+      return false;
+    }
+    if (this.#keys.get(board) !== where.key) this.#counts.delete(board);
+    this.#keys.set(board, where.key);
+    if (isOpen) this.#port.ask(board, where);
+    return isOpen;
+  }
+
+  /** Draws the conclusions from the questions of the last round: all answers have had their time. */
+  #settle(): void {
+    const round = this.#round;
+    this.#round = undefined;
+    if (round === undefined) return;
+    const { doubted, controls, throughGateway } = round;
+    const boards = [...doubted, ...controls];
+    const heard = boards.filter((board) => this.#port.outcome(board) === "answered");
+    this.#answering = new Set(heard);
+    for (const board of doubted) {
+      const at = this.#port.askedAt(board);
+      if (this.#port.outcome(board) !== "unanswered" || at === undefined) continue;
+      const hasControl = controls.length > 0 ? heard.length > 0 : heard.length > 0 || throughGateway.has(board);
+      if (hasControl) this.#counts.set(board, counting(this.#counts.get(board) ?? noneCounted, at));
+    }
+    const calibrated = new Set(this.#deps.calibration.heardBefore(this.#ambient.clock.now()));
+    const silent = boards.filter((board) => calibrated.has(board) && this.#port.outcome(board) === "unanswered");
+    const [first] = silent;
+    const at = first === undefined ? undefined : this.#port.askedAt(first);
+    const isAlone = heard.length === 0 && throughGateway.size === 0 && silent.length >= severalBoards;
+    this.#alone = isAlone && at ? counting(this.#alone, at) : noneCounted;
+  }
+
+  /** Whether the silence of a board in doubt still has to be shown. */
+  #isOpen(board: string): boolean {
+    return !this.#answering.has(board) && !isEnough(this.#counts.get(board) ?? noneCounted);
+  }
+
+  #needsControl(asked: readonly string[]): boolean {
+    return asked.some((board) => this.#isOpen(board));
+  }
+
+  /** Boards that are not in doubt, and answered before, in turn. */
+  #controls(targets: QuestionTargets, now: Instant): readonly string[] {
+    const { calibration } = this.#deps;
+    const usable = calibration.heardBefore(now).filter((board) => {
+      const where = this.#doubted.has(board) ? undefined : targets.announced(board);
+      return where !== undefined && calibration.covers(board, where.key, now);
+    });
+    const first = this.#nextControl;
+    this.#nextControl += controlsPerRound;
+    const chosen = Array.from({ length: Math.min(controlsPerRound, usable.length) }, (_, index) => first + index);
+    return chosen.flatMap((index) => usable[index % usable.length] ?? []);
+  }
+
+  /** The boards to ask only in order to know whether they can be heard. */
+  #due(targets: QuestionTargets, now: Instant): readonly string[] {
+    const { calibration } = this.#deps;
+    const due: string[] = [];
+    for (const board of targets.others()) {
+      if (due.length === maxCalibrated) break;
+      if (this.#doubted.has(board) || !calibration.isDue(board, now)) continue;
+      calibration.tried(board, now);
+      due.push(board);
+    }
+    return due;
   }
 
   #next(boards: readonly string[]): readonly string[] {
     if (boards.length <= maxAsked) return boards;
-    const askedAt = (board: string): number => this.#asked.get(board)?.at.mono ?? Number.NEGATIVE_INFINITY;
+    const askedAt = (board: string): number => this.#port.askedAt(board)?.mono ?? Number.NEGATIVE_INFINITY;
     return [...boards].sort((a, b) => askedAt(a) - askedAt(b)).slice(0, maxAsked);
   }
 
-  async #open(signal: AbortSignal): Promise<LanPort | undefined> {
-    if (this.#port || signal.aborted) return this.#port;
-    try {
-      const port = await this.#deps.lan.open(0, (datagram) => this.#receive(datagram));
-      if (signal.aborted) {
-        port.close();
-        return undefined;
-      }
-      this.#port = port;
-      void port.closed.then((error) => {
-        if (this.#port === port) this.#port = undefined;
-        if (error) this.#report(error);
-      });
-      return port;
-    } catch (error) {
-      this.#report(error);
-      return undefined;
-    }
-  }
-
-  #ask(
-    board: string,
-    { key, port, addresses, reportedBoot }: Announcement & Pick<Asked, "reportedBoot">,
-    from: LanPort,
-  ): void {
-    const { random, clock } = this.#ambient;
-    const nonce = Buffer.from(random.uuid().replaceAll("-", ""), "hex");
-    const question = { nonce, site: this.#deps.site, board };
-    this.#forget(board);
-    this.#asked.set(board, { question, key, reportedBoot, at: clock.now(), isAnswered: false, forged: 0 });
-    this.#byNonce.set(nonce.toString("hex"), board);
-    const datagram = encodeQuestion(question);
-    let left = addresses.length;
-    for (const address of addresses) {
-      from.send(datagram, { address, port }, (error) => {
-        left--;
-        if (left === 0) this.#report(error);
-      });
-    }
-  }
-
-  #receive(datagram: Uint8Array): void {
-    const answer = decodeAnswer(datagram);
-    const board = answer && this.#byNonce.get(Buffer.from(answer.nonce).toString("hex"));
-    const asked = board === undefined ? undefined : this.#asked.get(board);
-    if (answer === undefined || board === undefined || asked === undefined) return;
-    if (asked.isAnswered || asked.forged >= maxForged) return;
-    const { question, key, at, reportedBoot } = asked;
-    if (!isSigned(signedBytes(question, answer), answer.signature, key)) {
-      asked.forged++;
-      return;
-    }
-    asked.isAnswered = true;
-    const { boot, kubelet } = answer;
+  #receive({ board, statement: { boot, kubelet }, key, askedAt }: ReceivedAnswer): void {
+    this.#deps.calibration.heard(board, key, askedAt);
+    if (!this.#doubted.has(board)) return;
+    this.#counts.delete(board);
     if (!this.#words.has(board))
       this.#ambient.log.info("a silent board answers on the LAN", { board, kubelet: kubelet.is, boot });
-    this.#words.set(board, {
-      askedAt: at,
-      asked: 0,
-      kubelet,
-      ...(isOther(boot, reportedBoot) && { isRebooted: true }),
-    });
+    const isRebooted = isOther(boot, this.#targets?.reportedBoot(board));
+    this.#words.set(board, { askedAt, asked: 0, kubelet, ...(isRebooted && { isRebooted }) });
   }
 
-  /** Reported once, and again only if the problem changes. A question that was not sent proves nothing. */
-  #report(error: unknown): void {
-    this.#hasFailed = true;
-    // The messages of system errors contain an address.
-    const problem = error instanceof Error && "code" in error ? String(error.code) : sentenceOf(error);
-    if (problem === this.#problem) return;
-    this.#problem = problem;
-    this.#ambient.log.warn("silent boards cannot be asked on the LAN", { error });
-  }
-
-  #keepOnly(boards: ReadonlySet<string>): void {
-    for (const board of this.#words.keys()) if (!boards.has(board)) this.#words.delete(board);
-    for (const board of [...this.#asked.keys()]) if (!boards.has(board)) this.#forget(board);
-  }
-
-  #forget(board: string): void {
-    const asked = this.#asked.get(board);
-    if (asked) this.#byNonce.delete(Buffer.from(asked.question.nonce).toString("hex"));
-    this.#asked.delete(board);
-  }
-
-  #rest(): void {
-    this.#port?.close();
-    this.#port = undefined;
-    this.#problem = undefined;
+  #keepOnly(doubted: ReadonlySet<string>): void {
+    this.#doubted = doubted;
+    for (const kept of [this.#words, this.#keys, this.#counts])
+      for (const board of kept.keys()) if (!doubted.has(board)) kept.delete(board);
+    this.#port.keepOnly(doubted);
+    if (doubted.size === 0) this.#alone = noneCounted;
   }
 }
+
+/** If so many boards do not answer at the same time, the fault is more likely to be on this side. */
+const severalBoards = 2;
 
 /**
  * Whether a board is running in a different boot from the one that its kubelet reported. A board without /proc does not
  * know its own.
  */
-const isOther = (boot: string, reported: string | undefined): boolean =>
-  reported !== undefined && isBootId(boot) && isBootId(reported) && boot.toLowerCase() !== reported.toLowerCase();
+const isOther = (boot: string, reported: string | undefined): true | undefined =>
+  reported !== undefined && isBootId(boot) && isBootId(reported) && boot.toLowerCase() !== reported.toLowerCase()
+    ? true
+    : undefined;
 
 const isBootId = (text: string): boolean => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text);

@@ -36,6 +36,8 @@ const settings: NodeLifecycleSettings = {
   largeZone: 50,
   unhealthyZone: 0.55,
   recovery: 600_000,
+  unprovenHold: 900_000,
+  zoneHold: 900_000,
   unmanagedHold: 900_000,
   stall: 90_000,
   blip: 10_000,

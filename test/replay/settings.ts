@@ -75,5 +75,7 @@ export const lifecycleSettings = (config: RecordOf<typeof lifecycleParameters>):
   stall: 90_000,
   blip: 10_000,
   recovery: 600_000,
+  unprovenHold: 900_000,
+  zoneHold: 900_000,
   unmanagedHold: 900_000,
 });

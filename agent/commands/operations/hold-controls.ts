@@ -255,7 +255,7 @@ export function notSilent(
     const message = `not dead: ${listed(reasons, alive.length, "; ")}`;
     return refused(409, "board-alive", message, { boards: alive.map(({ board }) => board) });
   }
-  const open = verdicts.filter(({ verdict }) => verdict !== "unproven" && verdict !== "dead");
+  const open = verdicts.filter(({ verdict }) => verdict === undefined || verdict === "unknown");
   if (open.length === 0) return undefined;
   const why = held ?? open[0]?.rule ?? "this agent judges no boards";
   return refused(409, "not-proven", `the silence is not proven: ${why}`, { boards: open.map(({ board }) => board) });

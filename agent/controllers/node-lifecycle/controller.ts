@@ -110,7 +110,7 @@ function sightings(site: SiteView, memory: SiteMemory, wordOf: LanAnswerOf): rea
     const { name } = node.metadata;
     const record = memory.boards.get(name);
     const { node: newest, cached, lease } = sighting(node, versions.get(name), record);
-    boards.push({ node: slim(newest, record?.health), cached, lease, lanAnswer: wordOf(name) });
+    boards.push({ node: slim(newest, record?.health), cached, lease, lan: wordOf(name) });
   }
   return boards;
 }
@@ -192,7 +192,7 @@ async function observeTurns(
     if (node === undefined) gone.push(name);
     else {
       const seen = sighting(node, lease?.metadata.resourceVersion, memory.boards.get(name));
-      boards.push({ ...seen, lanAnswer: wordOf(name) });
+      boards.push({ ...seen, lan: wordOf(name) });
     }
   }
   return { kind: "drain", link, holds, valve, boards: link.live ? await reread(boards, site, memory) : boards, gone };

@@ -114,7 +114,14 @@ function monitor(
   const { link, holds, valve, pods, inherited } = state;
   const { silences } = memory;
   const examined = state.boards.map((sighting) =>
-    examine(memory.boards.get(sighting.node.metadata.name)?.health, sighting, { link, holds, settings, now, silences }),
+    examine(memory.boards.get(sighting.node.metadata.name)?.health, sighting, {
+      link,
+      holds,
+      settings,
+      now,
+      silences,
+      earlier: inherited?.silences,
+    }),
   );
   const judgesSince = memory.judgesSince ?? now;
   const since = respiteSince(link, judgesSince);

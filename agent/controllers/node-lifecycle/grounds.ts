@@ -64,7 +64,7 @@ export function taintGrounds(
     ...turn,
   };
   if (ready !== "Unknown") return { act: "board-tainted", board: name, because: { kind: "reported" }, gate };
-  const where = zone && { zone: { name: zoneName(board.zone), state: zone.state } };
+  const where = zone && { zone: { name: zoneName(board.zone), state: stateOf(zone) } };
   return { act: "board-tainted", board: name, because: { kind: "silence", ...silenceOf(board), ...where }, gate };
 }
 
@@ -121,6 +121,10 @@ export function dueTaints({ boards, zones }: SiteMemory, known: TaintCircumstanc
   return [...held, ...waiting];
 }
 
+/** The state of a zone, in words. */
+const stateOf = ({ state, heldMs }: ZoneRecord): string =>
+  heldMs === undefined ? state : `${state}, lost together, held for judgement.zoneHold`;
+
 /** Maximum number of held boards, and of waiting ones; any others are neither recorded nor counted as held. */
 const maxDue = 100;
 
@@ -141,7 +145,7 @@ function restraintOf(
     case "valve":
       return known.shut;
     case "zone":
-      return zone && { why: ruling, zone: zoneName(board.zone), state: zone.state };
+      return zone && { why: ruling, zone: zoneName(board.zone), state: stateOf(zone) };
     case "not-live":
     case "quarantine":
       return { why: ruling };

@@ -3,7 +3,8 @@ import type { Node, NodeCondition } from "../../api/core.ts";
 import { elapsed, type Instant, isAfter, laterOf, type Millis, shifted } from "../../base/clock.ts";
 import type { GateFacts } from "../../decisions/grounds.ts";
 import { confirmedBy, digestOfSign, type Holds } from "../../holds/holds.ts";
-import { heardNow, type LanAnswer } from "../../judgement/lan-answer.ts";
+import { heardNow } from "../../judgement/lan-answer.ts";
+import { askedFacts, type EarlierSilence, type LanReport } from "../../judgement/lan-silence.ts";
 import type { Link } from "../../judgement/link.ts";
 import { hasContinued, type PastSilences, silenceBegan } from "../../judgement/past-silence.ts";
 import { isCurrentRespite, type Missed, missedSince, type Respite } from "../../judgement/respites.ts";
@@ -21,12 +22,12 @@ export interface Sighting {
   readonly lease: string | undefined;
   /** The Lease's resourceVersion as read from the API in this pass; absent if it was not read. */
   readonly answer?: { readonly lease: string | undefined };
-  /** The board's last LAN answer at the time of the pass that reads the board; undefined if there is none. */
-  readonly lanAnswer?: LanAnswer | undefined;
+  /** What the LAN said of the board at the time of the pass that reads the board; undefined if it was not asked. */
+  readonly lan?: LanReport | undefined;
 }
 
-/** A board's last LAN answer; undefined if there is none. */
-export type LanAnswerOf = (board: string) => LanAnswer | undefined;
+/** A board's last LAN answer, or what its silence means; undefined if the board is not asked. */
+export type LanAnswerOf = (board: string) => LanReport | undefined;
 
 /** Used if no board is asked on the LAN. */
 export const noLanAnswer: LanAnswerOf = () => undefined;
@@ -44,6 +45,8 @@ export interface NodeHealth {
    * period is never measured from it.
    */
   readonly silentFrom?: Instant | undefined;
+  /** The board's silence under earlier leaders, if it has given no sign of life since. */
+  readonly earlier?: EarlierSilence | undefined;
   /** When the board's readiness last changed, on our clock. */
   readonly transition: Instant;
   /** When we began to watch the board. */
@@ -90,18 +93,23 @@ export interface Circumstances {
   readonly now: Instant;
   /** The silences of an earlier term, as long as this one has not seen their boards. */
   readonly silences?: PastSilences | undefined;
+  /** The silences that the former leader knew, in the first pass of a term. */
+  readonly earlier?: ReadonlyMap<string, EarlierSilence> | undefined;
 }
 
 export function examine(
   before: NodeHealth | undefined,
   sighting: Sighting,
-  { link, holds, settings, now, silences }: Circumstances,
+  { link, holds, settings, now, silences, earlier }: Circumstances,
 ): Examined {
   const last = before?.uid === sighting.node.metadata.uid ? before : undefined;
   const ready = readyOf(sighting.node);
   const silence = before === undefined ? silences?.get(sighting.node.metadata.name) : undefined;
   const seen = healthAfter(last, sighting, { link, settings, now });
-  const health = silence && hasContinued(silence, seen) ? { ...seen, silentFrom: silence.since } : seen;
+  const former = before === undefined ? earlier?.get(sighting.node.metadata.name) : undefined;
+  const again = silence && hasContinued(silence, seen) ? { ...seen, silentFrom: silence.since } : seen;
+  const isSame = former !== undefined && former.sign === lastSignOf(sighting.node, sighting.lease);
+  const health = isSame ? { ...again, earlier: former } : again;
   const evidence = evidenceOf(health, sighting, { link, holds, settings, now });
   return { sighting, health, evidence, verdict: verdictOf(evidence), readyBefore: ready?.status };
 }
@@ -130,7 +138,7 @@ export const readyOf = ({ status }: Node): NodeCondition | undefined => conditio
  */
 function evidenceOf(
   health: NodeHealth,
-  { node, lease, lanAnswer }: Sighting,
+  { node, lease, lan }: Sighting,
   { link, holds, settings, now }: Circumstances,
 ): Evidence {
   const since = silentSince(health, link);
@@ -145,12 +153,25 @@ function evidenceOf(
     missedMs: missedNow(health, link),
     provenMs: proof && Math.max(0, silentMs - silentUpTo(proof)),
     own: isOwn(node, settings),
-    heard: settings.policy === "evidence" ? heardNow(lanAnswer, settings.unmanagedHold, now) : undefined,
+    ...(settings.policy === "evidence" ? onLan(lan, health, settings, now) : { heard: undefined }),
     confirmedBy:
       holds.confirmed.size === 0
         ? undefined
         : confirmedBy(holds, zoneName(zoneOf(node)), () => lastSignOf(node, lease), now),
   };
+}
+
+/** The facts from asking the board on the LAN. */
+function onLan(
+  lan: LanReport | undefined,
+  { earlier }: NodeHealth,
+  { unmanagedHold, unprovenHold }: NodeLifecycleSettings,
+  now: Instant,
+): Pick<Evidence, "heard" | "asked" | "holdMs" | "earlierMs"> {
+  const heard = heardNow(lan?.word, unmanagedHold, now);
+  if (heard !== undefined || lan?.unanswered === undefined) return { heard };
+  const asked = { ...askedFacts(lan.unanswered), ...(earlier?.isLost && { foundLost: true as const }) };
+  return { heard, asked, holdMs: unprovenHold, earlierMs: earlier?.silentMs };
 }
 
 /**
@@ -244,9 +265,10 @@ function withStatus(last: NodeHealth, node: Node, { restoredAt }: Link, now: Ins
 }
 
 /** After a sign of life. */
-export const silentSinceNow = (now: Instant): Pick<NodeHealth, "probe" | "silentFrom"> => ({
+export const silentSinceNow = (now: Instant): Pick<NodeHealth, "probe" | "silentFrom" | "earlier"> => ({
   probe: now,
   silentFrom: undefined,
+  earlier: undefined,
 });
 
 const beatOf = (ready: NodeCondition | undefined): NodeHealth["ready"] =>

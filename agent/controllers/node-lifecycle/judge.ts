@@ -2,10 +2,11 @@ import type { Node } from "../../api/core.ts";
 import { taintOf } from "../../api/taints.ts";
 import type { Instant } from "../../base/clock.ts";
 import type { Cause } from "../../execution/actions.ts";
+import type { EarlierSilence } from "../../judgement/lan-silence.ts";
 import { isQuarantineActive } from "../../judgement/link.ts";
 import { restraintBy } from "../../judgement/ruling.ts";
-import { type Evidence, isWitnessed, type Verdict } from "../../judgement/verdict.ts";
-import { afterWrite, type Examined, type NodeHealth, needsUnknownCondition } from "./health.ts";
+import { type Evidence, isSilent, isWitnessed, type Verdict } from "../../judgement/verdict.ts";
+import { afterWrite, type Examined, lastSignOf, type NodeHealth, needsUnknownCondition } from "./health.ts";
 import type { BoardRecord, SiteMemory } from "./memory.ts";
 import { confirmedDeadBy } from "./out-of-service.ts";
 import type { NodeLifecycleSettings } from "./settings.ts";
@@ -24,6 +25,8 @@ export interface Judged {
   readonly health: NodeHealth;
   readonly evidence: Evidence;
   readonly verdict: Verdict;
+  /** The silence that the next leader is to know of; undefined if the LAN says nothing about the board. */
+  readonly silence: EarlierSilence | undefined;
   /** Status of the Ready condition before this pass; undefined if there is none. */
   readonly readyBefore: string | undefined;
   /** Status of the Ready condition after this pass; undefined if there is none. */
@@ -67,12 +70,24 @@ export function judgeBoard(
     health: wrote ? afterWrite(health, node, sighting.lease, now) : health,
     evidence,
     verdict,
+    silence: silenceToPass(examined),
     readyBefore,
     ready: wrote ? "Unknown" : readyBefore,
     unsettled,
     unwritten: unsettled && !tried,
     confirmedBy: confirmedDeadBy(node, sighting.lease),
     permitted: restraintBy(verdict, conditions) === undefined,
+  };
+}
+
+/** What the next leader is to know of a silent board that does not answer on the LAN. */
+function silenceToPass({ sighting, health, evidence, verdict }: Examined): EarlierSilence | undefined {
+  const { silentMs, missedMs = 0, earlierMs = 0, asked } = evidence;
+  if (asked === undefined || !isSilent(verdict)) return undefined;
+  return {
+    sign: lastSignOf(sighting.node, sighting.lease),
+    silentMs: silentMs + missedMs + earlierMs,
+    isLost: verdict.verdict === "lost" || health.earlier?.isLost === true,
   };
 }
 
@@ -132,12 +147,12 @@ export function recordOf(
   inherited: Budget | undefined,
   now: Instant,
 ): BoardRecord {
-  const { health, zone, ready, verdict, unwritten, confirmedBy, node, cached } = board;
+  const { health, zone, ready, verdict, silence, unwritten, confirmedBy, node, cached } = board;
   const taint = taintRecord(node, before?.taint ?? inherited?.taints.get(board.name), now);
   const ahead = node.metadata.resourceVersion === cached ? undefined : { of: cached, node };
   const isCordoned = node.spec?.unschedulable === true;
   const evidence = ready === "Unknown" && taint === undefined ? board.evidence : undefined;
-  const seen = { health, zone, ready, verdict, evidence, unwritten, isCordoned, confirmedBy };
+  const seen = { health, zone, ready, verdict, evidence, silence, unwritten, isCordoned, confirmedBy };
   const record = { ...seen, mayTaint: mayTaint(board), taint, ahead };
   return before !== undefined && isSame(before, record) ? before : record;
 }

@@ -1,6 +1,7 @@
 import type { Node } from "../../api/core.ts";
 import type { Instant, Millis } from "../../base/clock.ts";
 import type { UnknownFields } from "../../base/json.ts";
+import type { EarlierSilence } from "../../judgement/lan-silence.ts";
 import { noQuarantine, type Quarantine } from "../../judgement/link.ts";
 import { noPastSilences, type PastSilences } from "../../judgement/past-silence.ts";
 import type { Respite } from "../../judgement/respites.ts";
@@ -19,6 +20,8 @@ export interface BoardRecord {
   readonly verdict: Verdict;
   /** The evidence of the verdict, kept while a taint for the board's silence is due; undefined if none is. */
   readonly evidence: Evidence | undefined;
+  /** The silence that the next leader is to know of; undefined if the LAN says nothing about the board. */
+  readonly silence: EarlierSilence | undefined;
   /** The board is silent and counts as lost in its zone, but its conditions still wait to be written. */
   readonly unwritten: boolean;
   /** spec.unschedulable is set. */
@@ -35,6 +38,8 @@ export interface BoardRecord {
 
 export interface ZoneRecord {
   readonly state: ZoneState;
+  /** How long the zone is held because its boards were lost together (`zoneHolds`); undefined if it is not. */
+  readonly heldMs: Millis | undefined;
   readonly queue: EvictionQueue;
   /** Boards per second that the zone's state allows; during recovery the queue's own rate is lower. */
   readonly rate: number;

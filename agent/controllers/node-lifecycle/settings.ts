@@ -17,6 +17,10 @@ export interface NodeLifecycleSettings extends WatchLimits {
   readonly largeZone: number;
   /** Share of unready boards, between 0 and 1, from which a zone counts as partly disrupted. */
   readonly unhealthyZone: number;
+  /** How long the pods of a silent board are held if questions on the LAN show nothing about it. */
+  readonly unprovenHold: Millis;
+  /** How long the boards of a zone that were lost together are not tainted. */
+  readonly zoneHold: Millis;
   /** How long the pods of a board that answers on the LAN without its kubelet are held. */
   readonly unmanagedHold: Millis;
   /** How long evictions proceed at the secondary rate after a quarantine. */

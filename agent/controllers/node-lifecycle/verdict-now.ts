@@ -26,6 +26,6 @@ export function examinedNow(
 ): Examined {
   const { name, resourceVersion } = node.metadata;
   const lease = site.lister(leases).get(boardLeaseKey(name))?.metadata.resourceVersion;
-  const sighting = { node, cached: resourceVersion, lease, lanAnswer: wordOf(name) };
+  const sighting = { node, cached: resourceVersion, lease, lan: wordOf(name) };
   return examine(record.health, sighting, { ...circumstances, now: site.now });
 }

@@ -22,6 +22,7 @@ import { type Action, type EventAction, type ObjectRef, placeOf } from "../../..
 import type { Acts } from "../../../agent/execution/executor.ts";
 import { type Holds, noHolds } from "../../../agent/holds/holds.ts";
 import type { KubeletState, LanAnswer } from "../../../agent/judgement/lan-answer.ts";
+import { type LanReport, noneCounted, type Unanswered } from "../../../agent/judgement/lan-silence.ts";
 import type { ControlLoop } from "../../../agent/loop/control-loop.ts";
 import type { SiteView } from "../../../agent/loop/controller.ts";
 import { type MemoryStore, memoryArea } from "../../../agent/loop/memory-store.ts";
@@ -49,6 +50,8 @@ export const defaults: NodeLifecycleSettings = {
   stall: 90_000,
   blip: 10_000,
   recovery: 600_000,
+  unprovenHold: 900_000,
+  zoneHold: 900_000,
   unmanagedHold: 900_000,
 };
 
@@ -108,6 +111,8 @@ export class SiteModel {
   readonly #answers = new Map<string, KubeletState>();
   /** Their last words. */
   readonly #words = new Map<string, LanAnswer>();
+  /** What came of the questions that they do not answer. */
+  readonly #unanswered = new Map<string, Unanswered>();
   #store = new Map<string, string>();
   #loops: readonly AnyLoop[] = [];
   #boots = 1;
@@ -173,6 +178,12 @@ export class SiteModel {
     this.#wordOf(name);
     if (kubelet) this.#answers.set(name, kubelet);
     else this.#answers.delete(name);
+  }
+
+  /** From now on, this is known of the questions to a board that does not answer; undefined: the LAN knows nothing. */
+  unanswered(name: string, found: Partial<Unanswered> | undefined): void {
+    if (found === undefined) this.#unanswered.delete(name);
+    else this.#unanswered.set(name, { isCalibrated: true, counted: noneCounted, alone: noneCounted, ...found });
   }
 
   #wordOf(name: string): LanAnswer | undefined {
@@ -402,7 +413,10 @@ export class SiteModel {
     const inherited = (): Budget | undefined => left;
     const holds = (): Holds => this.#holds;
     const valve: ValveAt = (now, namespace) => this.#valve(now, namespace);
-    const wordOf = (board: string): LanAnswer | undefined => this.#wordOf(board);
+    const wordOf = (board: string): LanReport | undefined => {
+      const [word, unanswered] = [this.#wordOf(board), this.#unanswered.get(board)];
+      return { ...(word && { word }), ...(unanswered && { unanswered }) };
+    };
     const deps = {
       nodeLifecycle: { settings: this.settings, inherited, holds, valve, wordOf, recalled },
       taintEviction: {

@@ -242,7 +242,11 @@ describe("a decision that is made again", () => {
     ["dead", { confirmedBy: "ops:jo" }, "act"],
     ["cut-off", { heard: "kubelet ok" }, "verdict"],
     ["unmanaged", { heard: "kubelet down" }, "verdict"],
-    ["unproven", { heard: "kubelet down too long" }, "act"],
+    ["lost", { heard: "kubelet down too long" }, "act"],
+    ["lost", { asked: { questions: 5, overMs: 30_000, calibrated: true }, holdMs: 900_000 }, "act"],
+    ["unproven", { asked: { questions: 5, overMs: 30_000 }, holdMs: 900_000 }, "verdict"],
+    ["unproven", { asked: { questions: 5, overMs: 30_000 }, holdMs: 0 }, "act"],
+    ["unproven", { asked: { questions: 0, overMs: 0 }, holdMs: 900_000, earlierMs: 900_000 }, "act"],
   ] as const)("derives the verdict %s from the evidence %o, regardless of the record", (verdict, evidence, ruling) => {
     expect(decideAgain(taint({ ...silence, verdict: "self-isolated", ...evidence }))).toMatchObject({
       verdict,

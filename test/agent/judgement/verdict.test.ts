@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isSilent, isWitnessed, permitsHarm, verdictOf } from "../../../agent/judgement/verdict.ts";
+import { holdLeft, isSilent, isWitnessed, permitsHarm, verdictOf } from "../../../agent/judgement/verdict.ts";
 
 const grace = { graceMs: 40_000 };
 const heard = {
@@ -39,14 +39,8 @@ test.each([
   ["overdue, and reports that its kubelet runs", { ...overdue, heard: "kubelet ok" }, "cut-off", false, false],
   ["overdue, and does not know its kubelet", { ...overdue, heard: "kubelet unknown" }, "cut-off", false, false],
   ["overdue, and reports that its kubelet is down", { ...overdue, heard: "kubelet down" }, "unmanaged", false, false],
-  ["overdue, and has been down too long", { ...overdue, heard: "kubelet down too long" }, "unproven", true, true],
-  [
-    "overdue, and restarted without its kubelet",
-    { ...overdue, heard: "no kubelet since boot" },
-    "unproven",
-    true,
-    true,
-  ],
+  ["overdue, and has been down too long", { ...overdue, heard: "kubelet down too long" }, "lost", true, true],
+  ["overdue, and restarted without its kubelet", { ...overdue, heard: "no kubelet since boot" }, "lost", true, true],
   [
     "the leader's own, and restarted without its kubelet",
     { ...overdue, own: true, heard: "no kubelet since boot" },
@@ -106,8 +100,81 @@ test.each([
   expect([permitsHarm(given, "evidence"), permitsHarm(given, "kubernetes")]).toEqual([byEvidence, byKubernetes]);
 });
 
+/** A board that could be heard before, and left so many questions unanswered, while a control answered. */
+const enough = { questions: 5, overMs: 30_000, calibrated: true } as const;
+const hold = { ...overdue, holdMs: 900_000 };
+const longSilent = { ...hold, silentMs: 940_000 };
+
+test.each([
+  ["answers no question, although others do", { ...hold, asked: enough }, "lost", undefined],
+  ["answers no question in its first grace period", { ...heard, asked: enough }, "alive", undefined],
+  ["left a question too few unanswered", { ...hold, asked: { ...enough, questions: 4 } }, "unproven", true],
+  ["left them unanswered for too short", { ...hold, asked: { ...enough, overMs: 29_999 } }, "unproven", true],
+  ["was never heard", { ...hold, asked: { questions: 9, overMs: 90_000 } }, "unproven", true],
+  [
+    "was never heard by this leader, but found lost by an earlier one",
+    { ...hold, asked: { questions: 5, overMs: 30_000, foundLost: true } },
+    "lost",
+    undefined,
+  ],
+  [
+    "was found lost, and not asked enough yet",
+    { ...hold, asked: { questions: 4, overMs: 9, foundLost: true } },
+    "unproven",
+    true,
+  ],
+  ["is silent while nobody answers", { ...hold, asked: { ...enough, alone: enough } }, "self-isolated", true],
+  [
+    "is silent while for a moment nobody answered",
+    { ...hold, asked: { ...enough, alone: { questions: 4, overMs: 90_000 } } },
+    "lost",
+    undefined,
+  ],
+  ["is held to the last moment", { ...longSilent, asked: { ...enough, questions: 0 } }, "unproven", true],
+  [
+    "was held long enough",
+    { ...longSilent, silentMs: 940_001, asked: { ...enough, questions: 0 } },
+    "unproven",
+    undefined,
+  ],
+  [
+    "was held long enough, in isolation",
+    { ...longSilent, silentMs: 940_001, asked: { ...enough, alone: enough } },
+    "unproven",
+    undefined,
+  ],
+  [
+    "was held long enough, under an earlier leader and between outages",
+    { ...hold, earlierMs: 500_000, missedMs: 400_000, asked: { ...enough, questions: 0 } },
+    "unproven",
+    undefined,
+  ],
+  ["is not held by the setting", { ...hold, holdMs: 0, asked: { ...enough, questions: 0 } }, "unproven", undefined],
+  [
+    "is confirmed dead while held",
+    { ...hold, asked: { ...enough, questions: 0 }, confirmedBy: "ops:jo" },
+    "dead",
+    undefined,
+  ],
+  ["is the leader's own", { ...hold, own: true, asked: enough }, "cut-off", undefined],
+  ["is out of reach", { ...hold, live: false, asked: enough }, "unknown", undefined],
+  ["missed hours, and does not answer", { ...hold, silentMs: 12_501, missedMs: 9e6, asked: enough }, "lost", undefined],
+] as const)("on the LAN, a silent board that %s", (_what, evidence, verdict, held) => {
+  const given = verdictOf(evidence);
+  expect([given.verdict, given.held]).toEqual([verdict, held]);
+  const harms = held === undefined && !["alive", "unknown", "cut-off"].includes(verdict);
+  expect(permitsHarm(given, "evidence")).toBe(harms);
+});
+
+test("the end of a hold is known", () => {
+  expect(holdLeft({ ...hold, silentMs: 100_000, earlierMs: 40_000 })).toBe(800_000);
+  expect(holdLeft(longSilent)).toBe(0);
+  expect(holdLeft({ ...longSilent, silentMs: 940_001 })).toBe(undefined);
+});
+
 test.each([
   ["dead", true],
+  ["lost", true],
   ["cut-off", false],
   ["unmanaged", false],
   ["self-isolated", false],
@@ -122,7 +189,8 @@ test.each([
   ["cut-off", "gets Unknown conditions"],
   ["unmanaged", "gets Unknown conditions"],
   ["dead", "gets Unknown conditions"],
-  ["self-isolated", "keeps its conditions"],
+  ["self-isolated", "gets Unknown conditions"],
+  ["lost", "gets Unknown conditions"],
 ] as const)("a board with the verdict %s %s", (verdict, effect) => {
   expect(isSilent({ verdict }) ? "gets Unknown conditions" : "keeps its conditions").toBe(effect);
 });

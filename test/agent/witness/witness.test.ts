@@ -3,6 +3,7 @@ import { heardNow } from "../../../agent/judgement/lan-answer.ts";
 import type { Announcement } from "../../../agent/witness/announcement.ts";
 import { Answerer } from "../../../agent/witness/answerer.ts";
 import { BoardKey } from "../../../agent/witness/board-key.ts";
+import { Calibration } from "../../../agent/witness/calibration.ts";
 import { decodeAnswer, encodeAnswer, encodeQuestion, signedBytes } from "../../../agent/witness/datagrams.ts";
 import { KubeletHealth } from "../../../agent/witness/kubelet-health.ts";
 import { Questioner } from "../../../agent/witness/questioner.ts";
@@ -48,7 +49,12 @@ class Story {
     const ambient = { clock: this.clock, log: this.log, random: new SeededRandom(1) };
     this.announced = { key: this.key.publicText, port, addresses: [boardAt] };
     this.answerer = this.#agent(firstBoot);
-    this.questioner = new Questioner(ambient, { lan: this.lan.of(leaderAt), site });
+    this.questioner = new Questioner(ambient, {
+      lan: this.lan.of(leaderAt),
+      site,
+      calibration: new Calibration(),
+      askGateway: () => Promise.resolve(false),
+    });
   }
 
   async boardOn(): Promise<void> {
@@ -68,6 +74,7 @@ class Story {
   async lead(): Promise<void> {
     const doubts = {
       inDoubt: () => this.doubted,
+      others: () => [],
       announced: () => this.announced,
       reportedBoot: () => this.reportedBoot,
     };
@@ -76,7 +83,7 @@ class Story {
   }
 
   get heard() {
-    return heardNow(this.questioner.wordOf(board), 900_000, this.clock.now());
+    return heardNow(this.questioner.wordOf(board)?.word, 900_000, this.clock.now());
   }
 
   get questions(): number {
@@ -189,7 +196,7 @@ describe("a leader", () => {
     story.lan.barred.set(boardAt, refused);
     await story.clock.advance("1m");
     expect(story.questioner.problem).toBe("EPERM");
-    expect(story.log.said("warn")).toEqual(["silent boards cannot be asked on the LAN"]);
+    expect(story.log.said("warn")).toEqual(["boards cannot be asked on the LAN"]);
     expect(story.heard).toBe(undefined);
     story.lan.barred.clear();
     await story.clock.advance("10s");

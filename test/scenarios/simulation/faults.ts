@@ -64,6 +64,12 @@ export class Faults {
       case "kubelet dead":
         for (const board of this.#of(fault.board)) board.loseKubelet();
         break;
+      case "LAN cut":
+        for (const board of this.#of(fault.board)) {
+          const mend = board.cutLan();
+          if (fault.for !== undefined) this.#later(fault.for, mend);
+        }
+        break;
       case "agent restart":
         this.#restartAgent(fault);
         break;
@@ -164,15 +170,11 @@ export class Faults {
       const mends = edges.map((edge) => edge.impair({ ...impairment }, healing));
       if (own) board.troubled(mends, troubleOf(fault.lane, impairment));
       const isCable = impairment.is === "silent" && fault.lane === "both" && this.#lan === "same cable";
-      if (isCable) {
-        mends.push(board.lanEdge.cut());
-        board.muted(mends, true);
-      }
+      if (isCable) mends.push(board.cutLan());
       this.#later(fault.for, () => {
         this.#site.recorder.note(`. ${board.plate.name}: ${impairment.is} over`);
         for (const mend of mends) mend();
         if (own) board.relieved(mends);
-        board.muted(mends, false);
       });
     }
   }

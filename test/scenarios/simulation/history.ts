@@ -111,6 +111,8 @@ export interface History {
   readonly troubles: Map<string, Trouble[]>;
   /** Periods in which a board could not ask or answer on the LAN. */
   readonly mute: Map<string, Span[]>;
+  /** Periods in which a board was cut off the LAN. */
+  readonly lanCuts: Map<string, Span[]>;
   /** Periods in which the API server served no client. */
   readonly outages: Span[];
   /** When the store was restored from a backup. */
@@ -133,6 +135,7 @@ export const emptyHistory = (setting: Setting): History => ({
   processes: new Map(),
   troubles: new Map(),
   mute: new Map(),
+  lanCuts: new Map(),
   outages: [],
   restores: [],
   holds: [],

@@ -219,6 +219,30 @@ function heldSite(how: How): readonly Fault[] {
   ];
 }
 
+/**
+ * The LAN of the leader, of all boards, or of one board since the beginning is cut, and boards lose their links to the
+ * API server meanwhile, for longer than a grace period; sometimes one of them dies.
+ */
+function brokenLan(how: How): readonly Fault[] {
+  const { boards } = how.setting;
+  const at = how.between(100_000, 160_000);
+  const length = how.between(60_000, 160_000);
+  const healing = how.one(["late", "reset"] as const);
+  const first = how.between(0, boards.length - 1);
+  const cut = boards.slice(first, first + how.between(1, 2)).map(({ name }) => name);
+  const [board = ""] = cut;
+  const where = how.one(["leader", "every", "always"] as const);
+  const lan: Fault =
+    where === "always"
+      ? { at: 0, is: "LAN cut", board, for: undefined }
+      : { at: at - how.between(0, 40_000), is: "LAN cut", board: where, for: length + how.between(20_000, 80_000) };
+  return [
+    lan,
+    ...cut.map((one): Fault => ({ at, is: "cut", board: one, lane: "both", how: "silent", for: length, healing })),
+    ...(how.happens(0.3) ? [powerCut(at + how.between(40_000, 200_000), board, how)] : []),
+  ];
+}
+
 /** A board is restarted again and again, and its kubelet does not start any more. */
 function deadKubelet(how: How): readonly Fault[] {
   const { name: board } = how.one(how.setting.boards);
@@ -247,6 +271,7 @@ export const motifs = {
   "flapping board": flappingBoard,
   "held site": heldSite,
   "cut board": cutBoard,
+  "broken LAN": brokenLan,
   "flapping site": flappingSite,
   "unheard site": unheardSite,
   "dead kubelet": deadKubelet,
@@ -255,8 +280,15 @@ export const motifs = {
 
 export type Motif = keyof typeof motifs;
 
-/** Drawn apart ("cut board" where there is a LAN, and "flapping site"), or played only if a wish names them. */
-const apart: readonly Motif[] = ["cut board", "flapping site", "unheard site", "dead kubelet", "refused heartbeats"];
+/** Drawn apart ("cut board" and "broken LAN" where there is a LAN, and "flapping site"), or played only if a wish names them. */
+const apart: readonly Motif[] = [
+  "cut board",
+  "broken LAN",
+  "flapping site",
+  "unheard site",
+  "dead kubelet",
+  "refused heartbeats",
+];
 
 /** The motifs among which a schedule draws. */
 export const commonMotifs: readonly Motif[] = (Object.keys(motifs) as Motif[]).filter((name) => !apart.includes(name));

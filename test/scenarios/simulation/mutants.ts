@@ -173,8 +173,8 @@ const list = {
     wishes: { motif: "cut board", policy: "evidence", boards: 3, lan: "apart" },
     breaks: one(
       "agent/controllers/node-lifecycle/health.ts",
-      'settings.policy === "evidence" ? heardNow(',
-      'settings.policy === "evidence" && now.mono < 0 ? heardNow(',
+      "heardNow(lan?.word, unmanagedHold, now);",
+      "heardNow(now.mono < 0 ? lan?.word : undefined, unmanagedHold, now);",
     ),
   },
   "a word that lasts for ever": {
@@ -197,9 +197,38 @@ const list = {
     wishes: { motif: "cut board", policy: "evidence", boards: 3, lan: "apart" },
     breaks: one(
       "agent/witness/questioner.ts",
-      "if (announced && port) this.#ask",
-      "if (announced && port && !word) this.#ask",
+      "if (isOpen) this.#port.ask(board, where);",
+      "if (isOpen && !word) this.#port.ask(board, where);",
     ),
+  },
+  "silence of a board that was never heard": {
+    noticedBy: "unproven",
+    wishes: { motif: "broken LAN", policy: "evidence", boards: 3, lan: "apart" },
+    breaks: one(
+      "agent/judgement/lan-silence.ts",
+      "if (!calibrated && !foundLost) return",
+      "if (calibrated && !foundLost) return",
+    ),
+  },
+  "questions that count without a control": {
+    noticedBy: "unproven",
+    wishes: { motif: "broken LAN", policy: "evidence", boards: 2, lan: "apart" },
+    breaks: one("agent/witness/questioner.ts", "if (hasControl) this", "if (hasControl || at) this"),
+  },
+  "a hold that is not kept": {
+    noticedBy: "unproven",
+    wishes: { motif: "broken LAN", policy: "evidence", boards: 3, lan: "apart" },
+    breaks: one("agent/judgement/verdict.ts", "return held !== true;", "return held !== undefined || true;"),
+  },
+  "a zone that is not held": {
+    noticedBy: "unproven",
+    wishes: { motif: "dark zone", policy: "evidence", boards: 5, lan: "apart" },
+    breaks: one("agent/controllers/node-lifecycle/zones/zone-hold.ts", "if (left >= 0) holds", "if (left > 1e9) holds"),
+  },
+  "a hold without an end": {
+    noticedBy: "converged",
+    wishes: { motif: "broken LAN", policy: "evidence", boards: 5, lan: "apart" },
+    breaks: one("agent/judgement/verdict.ts", "return left >= 0 ? left : undefined;", "return left;"),
   },
   "a quarantine without effect": {
     noticedBy: "quarantine",

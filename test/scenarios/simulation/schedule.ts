@@ -89,6 +89,8 @@ export type Fault = { readonly at: Millis } & (
       /** The time of its wall clock after the return; undefined: the right time. */
       readonly wakesIn: Millis | undefined;
     }
+  /** Nobody hears the board on the LAN, and it hears nobody; `for` undefined: for good. */
+  | { readonly is: "LAN cut"; readonly board: string; readonly for: Millis | undefined }
   /** The board's kubelet ends, and does not run again, also after a restart of the board. */
   | { readonly is: "kubelet dead"; readonly board: string }
   | { readonly is: "agent restart"; readonly board: string; readonly how: "stopped" | "killed"; readonly for: Millis }
@@ -196,8 +198,11 @@ export function scheduleOf(seed: number, random: SeededRandom, wishes: Wishes = 
   return { seed, setting, faults: withSurvivor(faults, setting), calmAt };
 }
 
-/** Sites with a LAN lose the link of a board more often. */
-const cutOnLan = (how: How): readonly Fault[] => (how.happens(0.4) ? motifs["cut board"](how) : []);
+/** Sites with a LAN lose the link of a board more often, and the LAN itself. */
+const cutOnLan = (how: How): readonly Fault[] => [
+  ...(how.happens(0.4) ? motifs["cut board"](how) : []),
+  ...(how.happens(0.2) ? motifs["broken LAN"](how) : []),
+];
 
 const drawsOf = (random: SeededRandom): Pick<How, "one" | "between" | "happens"> => ({
   one: <T>(choices: readonly T[]): T => choices[random.integer(choices.length)] as T,

@@ -14,7 +14,7 @@ import { BoardClock } from "./board-clock.ts";
 import { BoardStorage, type CacheLoss } from "./board-storage.ts";
 import { ComplaintLog } from "./complaint-log.ts";
 import { Edge, type World } from "./edge.ts";
-import type { Trouble, TroubleKind } from "./history.ts";
+import type { Span, Trouble, TroubleKind } from "./history.ts";
 import { push } from "./recorder.ts";
 import { type Board, realWall } from "./schedule.ts";
 import { LanEdge } from "./sim-lan.ts";
@@ -175,6 +175,7 @@ export class SimBoard {
           keyFile: this.#keyFile,
           kubeletFile: this.#kubeletFile,
           askKubelet: () => Promise.resolve(this.#kubelet?.isDead === false ? "ok" : "silent"),
+          askGateway: () => this.lanEdge.gatewayAnswers(),
           addresses: () => [this.lanEdge.address],
         },
         rebuilt: undefined,
@@ -246,6 +247,20 @@ export class SimBoard {
       const last = mute.get(this.plate.name)?.at(-1);
       if (last) last.until = now;
     }
+  }
+
+  /** Cuts the board off the LAN; the returned function ends it. */
+  cutLan(): () => void {
+    const { lanCuts } = this.#world.recorder.history;
+    const span: Span = { from: this.#world.time.now, until: undefined };
+    push(lanCuts, this.plate.name, span);
+    const mend = this.lanEdge.cut();
+    this.muted(span, true);
+    return () => {
+      mend();
+      span.until = this.#world.time.now;
+      this.muted(span, false);
+    };
   }
 
   /** Keeps the announcement on the board's Node, in place of the companion that does so in the program. */

@@ -17,6 +17,7 @@ interface Opened {
 export class SimLan {
   readonly time: VirtualTime;
   readonly ports = new Map<string, Opened>();
+  hasGateway = true;
   #free = firstFreePort;
 
   constructor(time: VirtualTime) {
@@ -44,6 +45,11 @@ export class LanEdge {
     const cut = {};
     this.#cuts.add(cut);
     return () => this.#cuts.delete(cut);
+  }
+
+  /** The router of the LAN answers whoever is not cut off. */
+  gatewayAnswers(): Promise<boolean> {
+    return Promise.resolve(this.#cuts.size === 0 && this.#lan.hasGateway);
   }
 
   /** The LAN as a process on the board has it. */

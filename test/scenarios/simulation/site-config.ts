@@ -13,6 +13,8 @@ export const judging = {
   recovery: 120_000,
   stall: 90_000,
   blip: 10_000,
+  unprovenHold: 120_000,
+  zoneHold: 100_000,
 } as const;
 
 export function configOf(
@@ -33,7 +35,13 @@ export function configOf(
         renewDeadline: ms(timing.renewDeadline),
         retry: ms(timing.retry),
       },
-      judgement: { policy, recovery: ms(judging.recovery), witness: lan === "none" ? "off" : "lan" },
+      judgement: {
+        policy,
+        recovery: ms(judging.recovery),
+        witness: lan === "none" ? "off" : "lan",
+        unprovenHold: ms(judging.unprovenHold),
+        zoneHold: ms(judging.zoneHold),
+      },
       link: { watchStall: ms(judging.stall), blip: ms(judging.blip) },
       nodeLifecycle: {
         gracePeriod: ms(judging.gracePeriod),

@@ -1,5 +1,6 @@
 import { elapsed, type Instant, shifted } from "../../../base/clock.ts";
 import { asRecord, recordIn, type UnknownFields } from "../../../base/json.ts";
+import type { EarlierSilence } from "../../../judgement/lan-silence.ts";
 import { evictionsWithin, type SiteMemory } from "../memory.ts";
 import type { Budget, RunningTaint, ZoneBudget } from "./budget.ts";
 import { levelAt } from "./eviction-queue.ts";
@@ -14,15 +15,22 @@ export const budgetAnnotation = "siteward.dev/budget";
  * new one. A text longer than `maxTextLength` is ignored.
  */
 const maxBoards = 500;
+const mostSilences = 200;
+const longestSign = 64;
 const maxOfEach = 48 * 1024;
-const maxTextLength = 96 * 1024;
+const mostOfSilences = 16 * 1024;
+const maxTextLength = 112 * 1024;
 
-/** Encodes the zones, and how long each taint has been running, in whole seconds, rounded down. */
+/** Encodes the zones, and how long each taint and each silence have lasted, in whole seconds, rounded down. */
 export function encodeBudget({ zones, boards, foreign }: SiteMemory, now: Instant): string {
   const running = [...boards]
     .flatMap(([name, { taint }]) => (taint === undefined ? [] : [{ name, ...taint }]))
     .sort((a, b) => a.since.mono - b.since.mono)
     .slice(0, maxBoards);
+  const silences = [...boards]
+    .flatMap(([name, { silence }]) => (silence === undefined ? [] : [{ name, ...silence }]))
+    .sort((a, b) => b.silentMs - a.silentMs)
+    .slice(0, mostSilences);
   return JSON.stringify({
     ...foreign,
     v: 1,
@@ -43,12 +51,21 @@ export function encodeBudget({ zones, boards, foreign }: SiteMemory, now: Instan
         { ...foreign, s: Math.floor(elapsed(since, now) / 1000), ...(added !== undefined && { added }) },
       ]),
     ),
+    ...(silences.length > 0 && {
+      silent: fitting(
+        silences.map(({ name, sign, silentMs, isLost }) => [
+          name,
+          { sign, s: Math.floor(silentMs / 1000), ...(isLost && { lost: true }) },
+        ]),
+        mostOfSilences,
+      ),
+    }),
   });
 }
 
-/** The first entries, up to `maxOfEach`. */
-function fitting(entries: readonly (readonly [name: string, value: object])[]): UnknownFields {
-  let rest = maxOfEach;
+/** The first entries, up to so many bytes. */
+function fitting(entries: readonly (readonly [name: string, value: object])[], room = maxOfEach): UnknownFields {
+  let rest = room;
   return Object.fromEntries(
     entries.filter((entry) => {
       rest -= Buffer.byteLength(JSON.stringify(entry));
@@ -59,7 +76,7 @@ function fitting(entries: readonly (readonly [name: string, value: object])[]): 
 
 /** Returns `undefined` for a missing text or an unknown version. Skips invalid entries. */
 export function decodeBudget(text: string | undefined, now: Instant): Budget | undefined {
-  const { v: version, zones, boards, ...foreign } = recordIn(text ?? "", maxTextLength) ?? {};
+  const { v: version, zones, boards, silent, ...foreign } = recordIn(text ?? "", maxTextLength) ?? {};
   if (version !== 1) return undefined;
   return {
     zones: new Map(
@@ -72,6 +89,12 @@ export function decodeBudget(text: string | undefined, now: Instant): Budget | u
       Object.entries(asRecord(boards)).flatMap(([name, board]) => {
         const taint = runningTaint(asRecord(board), now);
         return taint ? [[name, taint] as const] : [];
+      }),
+    ),
+    silences: new Map(
+      Object.entries(asRecord(silent)).flatMap(([name, board]) => {
+        const silence = silenceIn(asRecord(board));
+        return silence ? [[name, silence] as const] : [];
       }),
     ),
     readAt: now,
@@ -87,6 +110,11 @@ function zoneBudget({ state, level, evictions, ...foreign }: UnknownFields): Zon
 function runningTaint({ s, added, ...foreign }: UnknownFields, now: Instant): RunningTaint | undefined {
   if (!isAmount(s)) return undefined;
   return { added: typeof added === "string" ? added : undefined, since: shifted(now, -s * 1000), foreign };
+}
+
+function silenceIn({ sign, s, lost }: UnknownFields): EarlierSilence | undefined {
+  if (typeof sign !== "string" || sign.length > longestSign || !isAmount(s)) return undefined;
+  return { sign, silentMs: Math.floor(s) * 1000, isLost: lost === true };
 }
 
 const isState = (value: unknown): value is ZoneState =>

@@ -1,5 +1,6 @@
 import type { Instant } from "../../../base/clock.ts";
 import type { UnknownFields } from "../../../base/json.ts";
+import type { EarlierSilence } from "../../../judgement/lan-silence.ts";
 import type { ZoneState } from "./zones.ts";
 
 /**
@@ -11,6 +12,8 @@ export interface Budget {
   readonly zones: ReadonlyMap<string, ZoneBudget>;
   /** Our taints, by board; `since` is by the reader's clock. */
   readonly taints: ReadonlyMap<string, RunningTaint>;
+  /** The silences of boards that do not answer on the LAN. */
+  readonly silences: ReadonlyMap<string, EarlierSilence>;
   readonly readAt: Instant;
   /** Unknown fields, written by a newer program; passed on unchanged. */
   readonly foreign: UnknownFields;

@@ -1,4 +1,4 @@
-import type { Instant } from "../../../base/clock.ts";
+import type { Instant, Millis } from "../../../base/clock.ts";
 import { emptyBucket, fullBucket } from "../../../base/token-bucket.ts";
 import { type Holds, slowAfter } from "../../../holds/holds.ts";
 import { isRecovering } from "../../../judgement/link.ts";
@@ -8,6 +8,7 @@ import type { NodeLifecycleSettings } from "../settings.ts";
 import { runningTaint } from "../taints.ts";
 import type { Budget } from "./budget.ts";
 import { newQueue, withRate } from "./eviction-queue.ts";
+import { zoneHolds } from "./zone-hold.ts";
 import {
   counting,
   type Disruption,
@@ -60,6 +61,7 @@ export function judgeZones(
   const open = holds.confirmed.size === 0 ? undefined : zonesWith(boards, isUnconfirmed);
   const confirmedRate = (zone: string): number | undefined =>
     open === undefined || open.has(zone) || states.get(zone) !== "full" ? undefined : settings.secondaryRate;
+  const held = settings.policy === "evidence" ? zoneHolds(boards, settings.zoneHold) : noHolds;
   const recovering = settings.policy === "evidence" && isRecovering(memory.quarantine, settings.recovery, now);
   const zones = new Map<string, ZoneRecord>();
   for (const [name, record] of before) {
@@ -70,10 +72,14 @@ export function judgeZones(
     );
     const isSlow = recovering || slowAfter(holds, zoneName(name), now) !== undefined;
     const rate = isSlow ? Math.min(zone.rate, settings.secondaryRate) : zone.rate;
-    zones.set(name, { ...zone, queue: withRate(zone.queue, confirmedRate(name) ?? rate, now) });
+    const heldMs = held.get(name);
+    const allowed = heldMs === undefined ? (confirmedRate(name) ?? rate) : 0;
+    zones.set(name, { ...zone, heldMs, queue: withRate(zone.queue, allowed, now) });
   }
   return { zones, disruption: kind };
 }
+
+const noHolds: ReadonlyMap<string, Millis> = new Map();
 
 const isUnconfirmed = ({ evidence }: Judged): boolean => evidence.confirmedBy === undefined;
 
@@ -124,7 +130,7 @@ function firstZone(
   { size, spent }: { readonly size: number; readonly spent: number },
   { settings, inherited, now }: { settings: NodeLifecycleSettings; inherited: Budget | undefined; now: Instant },
 ): ZoneRecord {
-  const base = { paid: new Map<string, never>(), evictions: [], foreign: {} };
+  const base = { heldMs: undefined, paid: new Map<string, never>(), evictions: [], foreign: {} };
   const left = inherited?.zones.get(name);
   if (inherited === undefined || left === undefined) {
     const bucket = settings.policy === "kubernetes" ? fullBucket(now, 1) : emptyBucket(now);

@@ -11,6 +11,7 @@ const anyone = { may: () => true, version: () => "2" };
 /** One board per ten seconds; both have been waiting. */
 const zone: ZoneRecord = {
   state: "normal",
+  heldMs: undefined,
   queue: addAll(newQueue(0.1, fullBucket(at(0), 1)), ["pi-1", "pi-2"], at(0)),
   rate: 0.1,
   paid: new Map(),

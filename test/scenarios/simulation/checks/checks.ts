@@ -11,6 +11,7 @@ import { checkOwnBoard } from "./own-board.ts";
 import { checkSafetyValve } from "./safety-valve.ts";
 import { checkTerms, termsOf } from "./terms.ts";
 import { checkTolerations } from "./tolerations.ts";
+import { checkUnproven } from "./unproven.ts";
 import { checkWitnessed } from "./witnessed.ts";
 
 /** All violations in a history. */
@@ -27,6 +28,7 @@ export function checkHistory(history: History, end: Millis): readonly string[] {
     ...checkInnocence(history, acts),
     ...checkOwnBoard(history, acts),
     ...checkWitnessed(history, acts),
+    ...checkUnproven(history, acts),
     ...checkGain(history, acts),
     ...checkHolds(history, acts),
     ...checkSafetyValve(history, acts),

@@ -11,13 +11,14 @@ import { termsOf } from "./terms.ts";
 const unreachable = "node.kubernetes.io/unreachable";
 
 /** The longest time from the last fault until the site must have converged. */
-export function timeToConverge({ boards, timing }: History["setting"]): Millis {
+export function timeToConverge({ boards, timing, lan }: History["setting"]): Millis {
   // At most half of a site's boards are dark, and they wait for their tokens one after another.
   const turns = (Math.min(boards.length, 4) + 1) / judging.secondaryRate;
   const election = 2 * timing.duration + timing.retry + timing.renewDeadline;
   const listening = 90_000;
   const eviction = 60_000 + 10_000;
-  return election + listening + 2 * judging.gracePeriod + 1000 * turns + eviction;
+  const held = lan === "none" ? 0 : judging.unprovenHold + judging.zoneHold;
+  return election + listening + held + 2 * judging.gracePeriod + 1000 * turns + eviction;
 }
 
 /** Checks the state that a site must have long after the last fault. Reads only the API server. */

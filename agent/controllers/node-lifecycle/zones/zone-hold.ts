@@ -1,0 +1,49 @@
+import type { Millis } from "../../../base/clock.ts";
+import { type Evidence, isWitnessed, type Verdict } from "../../../judgement/verdict.ts";
+
+/** A board as far as the hold of its zone depends on it. */
+export interface ZoneMember {
+  readonly zone: string;
+  readonly verdict: Verdict;
+  readonly evidence: Evidence;
+}
+
+/**
+ * For how long each zone is held whose boards were lost together: a switch, a fuse or a cable is a likelier cause than
+ * several deaths. Zones that are not held are absent.
+ *
+ * A zone is held if a board of it is lost by its silence on the LAN, none is heard, and two fell silent within two grace
+ * periods. The hold begins with the second of them, so that a zone of one board is never held.
+ */
+export function zoneHolds(boards: readonly ZoneMember[], zoneHold: Millis): ReadonlyMap<string, Millis> {
+  const holds = new Map<string, Millis>();
+  for (const [zone, members] of Map.groupBy(boards, (board) => board.zone)) {
+    if (zoneHold === 0 || !members.some(isLostOnLan) || members.some(isHeard)) continue;
+    const left = Math.max(...pairs(members).map(([first, second]) => holdAfter(first, second, zoneHold)));
+    if (left >= 0) holds.set(zone, left);
+  }
+  return holds;
+}
+
+const isLostOnLan = ({ verdict, evidence: { asked } }: ZoneMember): boolean =>
+  verdict.verdict === "lost" && asked !== undefined;
+
+/** A board counts as heard until it has been silent for half of its grace period: others may have just been lost. */
+const isHeard = ({ verdict, evidence: { silentMs, graceMs } }: ZoneMember): boolean =>
+  isWitnessed(verdict) || silentMs <= graceMs / 2;
+
+/** The boards in pairs that fell silent one after the other. */
+function pairs(members: readonly ZoneMember[]): readonly (readonly [ZoneMember, ZoneMember])[] {
+  const sorted = [...members].sort((a, b) => silence(b) - silence(a));
+  return sorted.slice(1).map((second, index) => [sorted[index] ?? second, second] as const);
+}
+
+const silence = ({ evidence: { silentMs, missedMs = 0, earlierMs = 0 } }: ZoneMember): Millis =>
+  silentMs + missedMs + earlierMs;
+
+/** Negative if the two did not fall silent together, or if their hold is over. */
+function holdAfter(first: ZoneMember, second: ZoneMember, zoneHold: Millis): Millis {
+  const { graceMs } = second.evidence;
+  if (silence(first) - silence(second) > 2 * graceMs) return -1;
+  return graceMs + zoneHold - silence(second);
+}

@@ -1,0 +1,88 @@
+import { elapsed, type Instant, type Millis } from "../base/clock.ts";
+import type { AskedFacts, CountedQuestions } from "../decisions/grounds.ts";
+import type { LanAnswer } from "./lan-answer.ts";
+
+/** Questions on the LAN that count, although or because nobody answered them. */
+export interface Counted extends CountedQuestions {
+  /** When the last of them was sent; undefined if there are none. */
+  readonly at: Instant | undefined;
+}
+
+export const noneCounted: Counted = { questions: 0, overMs: 0, at: undefined };
+
+/**
+ * The longest part of a pause between two questions that counts. Time in which the leader was suspended, and so sent no
+ * questions, is no silence.
+ */
+const longestPause: Millis = 10_000;
+
+/** Counts one more question. Stops at the limit of a rule, so that a number does not grow while a board is dead. */
+export function counting(before: Counted, at: Instant): Counted {
+  if (isEnough(before)) return before;
+  const pause = before.at === undefined ? 0 : Math.min(longestPause, elapsed(before.at, at));
+  return { questions: before.questions + 1, overMs: before.overMs + Math.floor(pause), at };
+}
+
+/** What came of the questions to a board that does not answer. */
+export interface Unanswered {
+  /** Whether the board answered this leader within `calibratedFor`. */
+  readonly isCalibrated: boolean;
+  /** The questions that the board left unanswered while a control answered. */
+  readonly counted: Counted;
+  /** The last rounds of questions, in which neither the calibrated boards answered, several of them, nor the gateway. */
+  readonly alone: Counted;
+}
+
+/** What is known from asking a board on the LAN. */
+export interface LanReport {
+  /** Its last word; absent if there is none. */
+  readonly word?: LanAnswer;
+  /** What came of later questions; absent if the LAN cannot say anything about the board. */
+  readonly unanswered?: Unanswered;
+}
+
+/**
+ * How long an answer shows that a board can be heard. It is asked every hour, so that it is not forgotten while it
+ * answers.
+ */
+export const calibratedFor: Millis = 24 * 3_600_000;
+
+/** The evidence of the LAN in the facts of a decision. */
+export const askedFacts = ({ isCalibrated, counted, alone }: Unanswered): AskedFacts => ({
+  questions: counted.questions,
+  overMs: counted.overMs,
+  ...(isCalibrated && { calibrated: true }),
+  ...(alone.questions > 0 && { alone: { questions: alone.questions, overMs: alone.overMs } }),
+});
+
+/** So many questions without an answer, over so long a time, are no accident. */
+const fewestQuestions = 5;
+const leastTime: Millis = 30_000;
+
+export const isEnough = ({ questions, overMs }: CountedQuestions): boolean =>
+  questions >= fewestQuestions && overMs >= leastTime;
+
+/**
+ * What it means that a board does not answer.
+ *
+ * gone: it could be heard before, does not answer now, and others do. isolated: this leader hears nobody. unheard: this
+ * leader has never heard it, so its silence says nothing. open: nothing is shown, or not yet.
+ */
+export type LanSilence = "gone" | "isolated" | "unheard" | "open";
+
+/** `wasFoundLost`: an earlier leader had this evidence, and the board has given no sign of life since. */
+export function lanSilenceOf({ calibrated, foundLost, alone, ...counted }: AskedFacts): LanSilence {
+  if (alone && isEnough(alone)) return "isolated";
+  if (!calibrated && !foundLost) return "unheard";
+  return isEnough(counted) ? "gone" : "open";
+}
+
+/** The silence of a board, as far as an earlier leader knew it. */
+export interface EarlierSilence {
+  /** A digest of the board's last sign of life. After another sign, this silence is over. */
+  readonly sign: string;
+  /** How long it lasted, counted over time in which the board could be heard. */
+  readonly silentMs: Millis;
+  /** Whether that leader found the board lost by its questions on the LAN. */
+  readonly isLost: boolean;
+}

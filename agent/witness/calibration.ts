@@ -1,0 +1,86 @@
+import { elapsed, type Instant, isAfter, type Millis, shifted } from "../base/clock.ts";
+import { calibratedFor } from "../judgement/lan-silence.ts";
+
+/** What is known about reaching one board. */
+interface Reach {
+  /** When it last answered, and the key that signed the answer; undefined if it never did. */
+  heard: { readonly at: Instant; readonly key: string } | undefined;
+  /** When it is to be asked again, only in order to know whether it answers. */
+  next: Instant | undefined;
+  /** Questions of that kind since the last answer. */
+  tries: number;
+}
+
+const askEvery: Millis = 3_600_000;
+/** A datagram may be lost, or the board may be starting. The pause doubles with each question, up to an hour. */
+const firstPause: Millis = 5000;
+
+/** The largest site; others are forgotten, the one asked longest ago first. */
+const maxBoards = 5000;
+
+/**
+ * The boards that this board can hear on the LAN: their silence means something. A board that never answered, because
+ * its port is closed or the LAN separates the two, is not one of them.
+ */
+export class Calibration {
+  readonly #reaches = new Map<string, Reach>();
+
+  /** The board answered, for whatever reason it was asked. */
+  heard(board: string, key: string, at: Instant): void {
+    const reach = this.#reachOf(board);
+    reach.heard = { at, key };
+    reach.tries = 0;
+    reach.next = shifted(at, askEvery);
+  }
+
+  /** Whether the board answered within the last day, with the key that its Node has now. */
+  covers(board: string, key: string, now: Instant): boolean {
+    const heard = this.#reaches.get(board)?.heard;
+    return heard !== undefined && heard.key === key && isRecent(heard.at, now);
+  }
+
+  /** Whether any board answered within the last day. */
+  hasAny(now: Instant): boolean {
+    for (const { heard } of this.#reaches.values()) if (heard && isRecent(heard.at, now)) return true;
+    return false;
+  }
+
+  /** Whether it is time to ask the board. */
+  isDue(board: string, now: Instant): boolean {
+    const next = this.#reaches.get(board)?.next;
+    return next === undefined || !isAfter(next, now);
+  }
+
+  /** The board is being asked, or cannot be asked because it announces nothing. */
+  tried(board: string, now: Instant): void {
+    const reach = this.#reachOf(board);
+    reach.next = shifted(now, Math.min(askEvery, firstPause * 2 ** reach.tries));
+    reach.tries++;
+  }
+
+  /** All boards are due, because a term begins. */
+  askAgain(): void {
+    for (const reach of this.#reaches.values()) {
+      reach.next = undefined;
+      reach.tries = 0;
+    }
+  }
+
+  /** The boards that answered within the last day, by name. */
+  heardBefore(now: Instant): readonly string[] {
+    return [...this.#reaches].flatMap(([name, { heard }]) => (heard && isRecent(heard.at, now) ? name : [])).sort();
+  }
+
+  #reachOf(board: string): Reach {
+    const known = this.#reaches.get(board);
+    const reach = known ?? { heard: undefined, next: undefined, tries: 0 };
+    // The map is in the order of use.
+    if (known) this.#reaches.delete(board);
+    this.#reaches.set(board, reach);
+    const oldest = this.#reaches.size > maxBoards ? this.#reaches.keys().next().value : undefined;
+    if (oldest !== undefined) this.#reaches.delete(oldest);
+    return reach;
+  }
+}
+
+const isRecent = (at: Instant, now: Instant): boolean => elapsed(at, now) < calibratedFor;

@@ -1,0 +1,37 @@
+import { connect } from "node:net";
+import { type Clock, deadline, type Millis } from "../base/clock.ts";
+
+/**
+ * Asks the router of the LAN on which a board with one of these addresses is. True if it answered, so that this machine
+ * reaches that LAN. False says nothing: there may be no router, or one that answers nobody. Never rejects.
+ */
+export type AskGateway = (addresses: readonly string[]) => Promise<boolean>;
+
+/** Ports of DNS and HTTP: a router usually accepts or refuses one of them. */
+const ports = [53, 80];
+/** Shorter than the pause between two questions. */
+const timeout: Millis = 3000;
+
+/** The gateway by TCP: a connection that is accepted or refused is an answer. `near`: the router's address, if any. */
+export const gatewayByTcp =
+  (clock: Clock, near: (addresses: readonly string[]) => string | undefined): AskGateway =>
+  async (addresses) => {
+    const host = near(addresses);
+    if (host === undefined) return false;
+    const answers = await Promise.all(ports.map((port) => answersTcp(clock, host, port)));
+    return answers.includes(true);
+  };
+
+/** Whether something accepts or refuses the connection. */
+export const answersTcp = (clock: Clock, host: string, port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const bound = deadline(clock, timeout, new AbortController().signal, () => new Error("it does not answer"));
+    const socket = connect({ host, port, signal: bound.signal });
+    const over = (answers: boolean): void => {
+      bound.dispose();
+      resolve(answers);
+      socket.destroy();
+    };
+    socket.once("connect", () => over(true));
+    socket.once("error", (error) => over("code" in error && error.code === "ECONNREFUSED"));
+  });

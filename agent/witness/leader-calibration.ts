@@ -1,0 +1,72 @@
+import type { Ambient } from "../base/ambient.ts";
+import { type Millis, sleep } from "../base/clock.ts";
+import type { Announcement } from "./announcement.ts";
+import type { Calibration } from "./calibration.ts";
+import type { Lan } from "./lan.ts";
+import { QuestionPort } from "./question-port.ts";
+
+export interface LeaderCalibrationDeps {
+  readonly lan: Lan;
+  readonly site: string;
+  readonly calibration: Calibration;
+  /** The board that leads; undefined if none does, or this board itself. */
+  readonly leader: () => string | undefined;
+  /** Reads from the API where a board answers; undefined if it does not answer. */
+  readonly read: (board: string, signal: AbortSignal) => Promise<Announcement | undefined>;
+}
+
+const lookEvery: Millis = 30_000;
+/** How long to wait for an answer. */
+const patience: Millis = 5000;
+
+/**
+ * Asks the board that leads once an hour, while this board follows. If that board dies, the next leader has to know
+ * whether it could hear it: no leader asks itself.
+ */
+export class LeaderCalibration {
+  readonly #ambient: Ambient;
+  readonly #deps: LeaderCalibrationDeps;
+  /** The announcement of the last leader that was asked; undefined if it has to be read, as its last one brought no answer. */
+  #known: { readonly board: string; readonly announced: Announcement } | undefined;
+
+  constructor(ambient: Ambient, deps: LeaderCalibrationDeps) {
+    this.#ambient = ambient;
+    this.#deps = deps;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, log } = this.#ambient;
+    const { leader, calibration } = this.#deps;
+    while (!signal.aborted) {
+      await sleep(clock, lookEvery, signal);
+      const board = signal.aborted ? undefined : leader();
+      const now = clock.now();
+      if (board === undefined || !calibration.isDue(board, now)) continue;
+      calibration.tried(board, now);
+      try {
+        await this.#ask(board, signal);
+      } catch (error) {
+        log.debug("the leader was not asked on the LAN", { leader: board, error });
+      }
+    }
+  }
+
+  async #ask(board: string, signal: AbortSignal): Promise<void> {
+    const { calibration, read } = this.#deps;
+    const known = this.#known?.board === board ? this.#known.announced : undefined;
+    this.#known = undefined;
+    const announced = known ?? (await read(board, signal));
+    if (announced === undefined) return;
+    const port = new QuestionPort(this.#ambient, this.#deps, ({ key, askedAt }) => {
+      calibration.heard(board, key, askedAt);
+      this.#known = { board, announced };
+    });
+    try {
+      if (!(await port.open(signal))) return;
+      port.ask(board, announced);
+      await sleep(this.#ambient.clock, patience, signal);
+    } finally {
+      port.close();
+    }
+  }
+}

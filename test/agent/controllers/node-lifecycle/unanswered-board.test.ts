@@ -1,0 +1,165 @@
+import { describe, expect, test } from "vitest";
+import { boardLeaseKey, leases } from "../../../../agent/api/resources.ts";
+import { lastSignOf } from "../../../../agent/controllers/node-lifecycle/health.ts";
+import type { Unanswered } from "../../../../agent/judgement/lan-silence.ts";
+import type { Policy } from "../../../../agent/judgement/verdict.ts";
+import { toleration } from "../../../support/builders.ts";
+import { SiteModel } from "../site-model.ts";
+
+const counted = { questions: 7, overMs: 30_000, at: undefined };
+const gone = { counted };
+const unheard = { isCalibrated: false, counted };
+const minute = [toleration("unreachable", 60), toleration("not-ready", 60)];
+
+/** Five boards; after a minute pi-1 falls silent, and this is known from asking it on the LAN. */
+async function silent(found: Partial<Unanswered> | undefined, policy: Policy = "evidence"): Promise<SiteModel> {
+  const site = new SiteModel({ policy, ownNode: "pi-3" });
+  for (const name of ["pi-1", "pi-2", "pi-3", "pi-4", "pi-5"]) site.board(name);
+  site.pod("web", { on: "pi-1", tolerations: minute });
+  await site.run("1m");
+  site.silence("pi-1");
+  site.unanswered("pi-1", found);
+  return site;
+}
+
+const verdictOn = (site: SiteModel) => site.memory.boards.get("pi-1")?.verdict.verdict;
+
+describe("a silent board that does not answer on the LAN", () => {
+  test("where it could be heard is lost, as soon as it would be without the LAN", async () => {
+    const times = await Promise.all(
+      [gone, undefined].map(async (found) => {
+        const site = await silent(found);
+        await site.run("10m");
+        expect(site.exists("web")).toBe(false);
+        return site.times(/\+unreachable:NoExecute/);
+      }),
+    );
+    expect(times[0]).toEqual(times[1]);
+  });
+
+  test("where it was never heard is held for 15 minutes after its grace period, and then judged by its silence", async () => {
+    const site = await silent(unheard);
+    await site.run("15m");
+    expect([verdictOn(site), site.noExecute("pi-1")]).toEqual(["unproven", []]);
+    expect(site.conditions("pi-1").Ready).toBe("Unknown");
+    expect(site.exists("web")).toBe(true);
+    await site.run("1m");
+    expect(site.noExecute("pi-1")).toEqual(["unreachable:NoExecute"]);
+    await site.run("2m");
+    expect(site.exists("web")).toBe(false);
+  });
+
+  test("while the leader hears nobody is held as long, and not harmed if the leader hears others again", async () => {
+    const site = await silent({ counted, alone: counted });
+    await site.run("10m");
+    expect([verdictOn(site), site.noExecute("pi-1")]).toEqual(["self-isolated", []]);
+    site.answer("pi-1", { is: "ok" });
+    site.unanswered("pi-1", undefined);
+    await site.run("1h");
+    expect([verdictOn(site), site.exists("web")]).toEqual(["cut-off", true]);
+  });
+
+  test("is held no longer once an operator confirms its zone dead", async () => {
+    const site = await silent(unheard);
+    await site.run("5m");
+    const lease = site.view.lister(leases).get(boardLeaseKey("pi-1"));
+    const sign = { by: "ops:jo", reason: undefined, foreign: {} };
+    const end = { mono: site.now.mono + 3_600_000, wall: 0 };
+    site.hold((holds) => ({
+      ...holds,
+      confirmed: new Map([
+        [
+          "default",
+          { ...sign, end, lastSigns: new Set([lastSignOf(site.node("pi-1"), lease?.metadata.resourceVersion)]) },
+        ],
+      ]),
+    }));
+    await site.run("2m");
+    expect([verdictOn(site), site.exists("web")]).toEqual(["dead", false]);
+  });
+
+  test("is judged by its silence alone under policy kubernetes", async () => {
+    const site = await silent(unheard, "kubernetes");
+    await site.run("3m");
+    expect(site.exists("web")).toBe(false);
+  });
+
+  test("is evicted after its hold even if the leader changes every five minutes", async () => {
+    const site = await silent(unheard);
+    for (let index = 0; index < 5; index++) {
+      await site.run("5m");
+      await site.lead({ budget: site.budget });
+    }
+    await site.run("5m");
+    expect(site.exists("web")).toBe(false);
+  });
+
+  test("is held anew by a new leader if it has given a sign of life since", async () => {
+    const site = await silent(unheard);
+    await site.run("14m");
+    const { budget } = site;
+    site.renew("pi-1");
+    await site.lead({ budget });
+    await site.run("14m");
+    expect([verdictOn(site), site.noExecute("pi-1")]).toEqual(["unproven", []]);
+  });
+
+  test("and was found lost is lost for the next leader, which has never heard it", async () => {
+    const site = await silent(gone);
+    await site.run("50s");
+    expect(verdictOn(site)).toBe("lost");
+    site.unanswered("pi-1", unheard);
+    await site.lead({ budget: site.budget });
+    await site.run("4m");
+    expect([verdictOn(site), site.exists("web")]).toEqual(["lost", false]);
+  });
+});
+
+describe("two boards of a zone that are lost together", () => {
+  async function lost(settings: { readonly zoneHold?: number } = {}): Promise<SiteModel> {
+    const site = new SiteModel({ policy: "evidence", ownNode: "pi-3", ...settings });
+    for (const name of ["pi-1", "pi-2"]) site.board(name, { zone: "hall" });
+    for (const name of ["pi-3", "pi-4"]) site.board(name, { zone: "office" });
+    site.pod("web", { on: "pi-1", tolerations: minute });
+    await site.run("1m");
+    for (const name of ["pi-1", "pi-2"]) {
+      site.silence(name);
+      site.unanswered(name, gone);
+    }
+    return site;
+  }
+
+  test("keep their pods for 15 minutes, and the record says why", async () => {
+    const site = await lost();
+    await site.run("15m");
+    expect([verdictOn(site), site.noExecute("pi-1"), site.noExecute("pi-2")]).toEqual(["lost", [], []]);
+    expect(JSON.stringify(site.recorded.lines)).toContain("judgement.zoneHold");
+    await site.run("5m");
+    expect(site.exists("web")).toBe(false);
+  });
+
+  test("do not keep them for longer because the leader changes", async () => {
+    const site = await lost();
+    for (let index = 0; index < 4; index++) {
+      await site.run("4m");
+      await site.lead({ budget: site.budget });
+    }
+    await site.run("5m");
+    expect(site.exists("web")).toBe(false);
+  });
+
+  test("do not keep them once one of the two is back", async () => {
+    const site = await lost();
+    await site.run("3m");
+    site.revive("pi-2");
+    site.unanswered("pi-2", undefined);
+    await site.run("3m");
+    expect([site.exists("web"), site.noExecute("pi-2")]).toEqual([false, []]);
+  });
+
+  test("are evicted at once with zoneHold: 0s", async () => {
+    const site = await lost({ zoneHold: 0 });
+    await site.run("4m");
+    expect(site.exists("web")).toBe(false);
+  });
+});

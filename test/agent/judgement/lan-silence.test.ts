@@ -1,0 +1,34 @@
+import { expect, test } from "vitest";
+import { askedFacts, counting, isEnough, lanSilenceOf, noneCounted } from "../../../agent/judgement/lan-silence.ts";
+
+const at = (seconds: number) => ({ mono: seconds * 1000, wall: 0 });
+const asked = (...seconds: number[]) => seconds.reduce((counted, time) => counting(counted, at(time)), noneCounted);
+
+test.each([
+  ["none", [], 0, 0, false],
+  ["one", [0], 1, 0, false],
+  ["five within 20 s", [0, 5, 10, 15, 20], 5, 20_000, false],
+  ["seven within 30 s", [0, 5, 10, 15, 20, 25, 30], 7, 30_000, true],
+  ["four over 30 s", [0, 10, 20, 30], 4, 30_000, false],
+  ["five over 32 s", [0, 8, 16, 24, 32], 5, 32_000, true],
+  ["five with a pause of ten minutes, of which 10 s count", [0, 5, 10, 610, 615], 5, 25_000, false],
+] as const)("of unanswered questions, %s", (_what, seconds, questions, overMs, enough) => {
+  const counted = asked(...seconds);
+  expect(counted).toMatchObject({ questions, overMs });
+  expect(isEnough(counted)).toBe(enough);
+});
+
+test("questions beyond the limit are not counted", () => {
+  const enough = asked(0, 5, 10, 15, 20, 25, 30);
+  expect(counting(enough, at(35))).toBe(enough);
+});
+
+const enough = asked(0, 5, 10, 15, 20, 25, 30);
+test.each([
+  ["could be heard", { isCalibrated: true, counted: enough, alone: noneCounted }, "gone"],
+  ["could be heard, while nobody answers", { isCalibrated: true, counted: enough, alone: enough }, "isolated"],
+  ["could never be heard", { isCalibrated: false, counted: enough, alone: noneCounted }, "unheard"],
+  ["was asked too little", { isCalibrated: true, counted: asked(0, 5), alone: asked(0) }, "open"],
+] as const)("the silence of a board that %s", (_what, unanswered, silence) => {
+  expect(lanSilenceOf(askedFacts(unanswered))).toBe(silence);
+});

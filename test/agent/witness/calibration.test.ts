@@ -1,0 +1,56 @@
+import { describe, expect, test } from "vitest";
+import { Calibration } from "../../../agent/witness/calibration.ts";
+
+const at = (seconds: number) => ({ mono: seconds * 1000, wall: 0 });
+const day = 24 * 3600;
+
+describe("a board that answered", () => {
+  const calibration = new Calibration();
+  calibration.heard("pi-3", "key", at(0));
+
+  test.each([
+    ["at once", "pi-3", "key", 0, true],
+    ["for a day", "pi-3", "key", day - 1, true],
+    ["not after a day", "pi-3", "key", day, false],
+    ["not once its Node has another key", "pi-3", "other", 1, false],
+    ["not for another board", "pi-4", "key", 1, false],
+  ] as const)("can be heard, %s", (_when, board, key, seconds, can) => {
+    expect(calibration.covers(board, key, at(seconds))).toBe(can);
+  });
+
+  test("makes the LAN a witness for a day", () => {
+    expect([calibration.hasAny(at(day - 1)), calibration.hasAny(at(day))]).toEqual([true, false]);
+    expect(new Calibration().hasAny(at(0))).toBe(false);
+    expect([calibration.heardBefore(at(day - 1)), calibration.heardBefore(at(day))]).toEqual([["pi-3"], []]);
+  });
+
+  test("is asked again after an hour", () => {
+    expect([calibration.isDue("pi-3", at(3599)), calibration.isDue("pi-3", at(3600))]).toEqual([false, true]);
+  });
+
+  test("is asked again as soon as a term begins, and is not forgotten by that", () => {
+    calibration.askAgain();
+    expect(calibration.isDue("pi-3", at(1))).toBe(true);
+    expect(calibration.covers("pi-3", "key", at(1))).toBe(true);
+  });
+});
+
+test("a board that does not answer is asked less and less often, and at last once an hour", () => {
+  const calibration = new Calibration();
+  const times: number[] = [];
+  for (let time = 0; time < 5 * 3600; time += 5) {
+    if (!calibration.isDue("pi-3", at(time))) continue;
+    calibration.tried("pi-3", at(time));
+    times.push(time);
+  }
+  expect(times.slice(0, 5)).toEqual([0, 5, 15, 35, 75]);
+  expect(times.filter((time) => time >= 3 * 3600)).toHaveLength(2);
+});
+
+test("boards are forgotten beyond the size of the largest site, the one asked longest ago first", () => {
+  const calibration = new Calibration();
+  for (let index = 0; index <= 5000; index++) calibration.heard(`pi-${index}`, "key", at(0));
+  expect(calibration.covers("pi-0", "key", at(1))).toBe(false);
+  expect(calibration.covers("pi-5000", "key", at(1))).toBe(true);
+  expect(calibration.heardBefore(at(1))).toHaveLength(5000);
+});

@@ -1,0 +1,325 @@
+import { afterEach, describe, expect, test } from "vitest";
+import { askedFacts, lanSilenceOf } from "../../../agent/judgement/lan-silence.ts";
+import type { Announcement } from "../../../agent/witness/announcement.ts";
+import { Answerer } from "../../../agent/witness/answerer.ts";
+import { BoardKey } from "../../../agent/witness/board-key.ts";
+import { Calibration } from "../../../agent/witness/calibration.ts";
+import { KubeletHealth } from "../../../agent/witness/kubelet-health.ts";
+import { LeaderCalibration } from "../../../agent/witness/leader-calibration.ts";
+import { Questioner } from "../../../agent/witness/questioner.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
+import { RecordingLog } from "../../support/recording-log.ts";
+import { SeededRandom } from "../../support/seeded-random.ts";
+import { LanInMemory } from "./lan-in-memory.ts";
+
+const [site, port, boot] = ["plant", 10270, "0b21f8a4-6c5d-4e7a-9f10-3d2c1b0a9e81"];
+const noFile = { read: () => undefined, write: () => {} };
+
+const stories: Story[] = [];
+afterEach(async () => {
+  for (const story of stories.splice(0)) await story.end();
+});
+
+interface Board {
+  readonly name: string;
+  readonly address: string;
+  readonly key: BoardKey;
+  power: AbortController | undefined;
+}
+
+/** A leader, which asks, and other boards on its LAN. */
+class Story {
+  readonly clock = new FakeClock();
+  readonly lan = new LanInMemory();
+  readonly calibration = new Calibration();
+  doubted: readonly string[] | undefined = [];
+  hasGateway = false;
+  gatewayQuestions = 0;
+  readonly #boards = new Map<string, Board>();
+  readonly #ending = new AbortController();
+  readonly #running: Promise<void>[] = [];
+  readonly questioner: Questioner;
+
+  constructor(...names: readonly string[]) {
+    stories.push(this);
+    for (const [index, name] of names.entries()) {
+      const key = BoardKey.kept(noFile, new RecordingLog());
+      this.#boards.set(name, { name, address: `192.168.7.${index + 2}`, key, power: undefined });
+    }
+    this.questioner = new Questioner(this.#ambient, {
+      lan: this.lan.of("192.168.7.1"),
+      site,
+      calibration: this.calibration,
+      askGateway: () => {
+        this.gatewayQuestions++;
+        return Promise.resolve(this.hasGateway);
+      },
+    });
+  }
+
+  get #ambient() {
+    return { clock: this.clock, log: new RecordingLog(), random: new SeededRandom(1) };
+  }
+
+  on(...names: readonly string[]): void {
+    for (const name of names) {
+      const board = this.#board(name);
+      const { address, key } = board;
+      const kubelet = new KubeletHealth(this.#ambient, {
+        ask: () => Promise.resolve("ok"),
+        file: noFile,
+        bootId: boot,
+      });
+      const deps = { lan: this.lan.of(address), port, site, board: name, bootId: boot, key, kubelet };
+      board.power = new AbortController();
+      this.#running.push(new Answerer(this.#ambient, deps).run(board.power.signal));
+    }
+  }
+
+  off(...names: readonly string[]): void {
+    for (const name of names) this.#board(name).power?.abort();
+  }
+
+  announced(name: string): Announcement | undefined {
+    const board = this.#boards.get(name);
+    return board && { key: board.key.publicText, port, addresses: [board.address] };
+  }
+
+  async lead(): Promise<void> {
+    const targets = {
+      inDoubt: () => this.doubted,
+      others: () => this.#boards.keys(),
+      announced: (name: string) => this.announced(name),
+      reportedBoot: () => undefined,
+    };
+    this.#running.push(this.questioner.run(targets, this.#ending.signal));
+    await this.clock.advance("20s");
+  }
+
+  follow(leader: () => string | undefined, read: (name: string) => Announcement | undefined): void {
+    const calibrating = new LeaderCalibration(this.#ambient, {
+      lan: this.lan.of("192.168.7.1"),
+      site,
+      calibration: this.calibration,
+      leader,
+      read: (name) => Promise.resolve(read(name)),
+    });
+    this.#running.push(calibrating.run(this.#ending.signal));
+  }
+
+  /** What the silence of a board means; undefined if the LAN says nothing about it. */
+  silenceOf(name: string): string | undefined {
+    const unanswered = this.questioner.wordOf(name)?.unanswered;
+    return unanswered && lanSilenceOf(askedFacts(unanswered));
+  }
+
+  covers(name: string): boolean {
+    return this.calibration.covers(name, this.#board(name).key.publicText, this.clock.now());
+  }
+
+  /** The questions to a board, or to all. */
+  asked(name?: string): number {
+    const to = name === undefined ? "" : this.#board(name).address;
+    return this.lan.sent.filter((one) => one.from.startsWith("192.168.7.1:") && one.to.startsWith(to)).length;
+  }
+
+  async end(): Promise<void> {
+    this.#ending.abort();
+    for (const { power } of this.#boards.values()) power?.abort();
+    await Promise.all(this.#running);
+  }
+
+  #board(name: string): Board {
+    const board = this.#boards.get(name);
+    if (board === undefined) throw new Error(`no board ${name}`);
+    return board;
+  }
+}
+
+describe("a new leader", () => {
+  test("asks each board once, then once an hour, and has no port open in between", async () => {
+    const story = new Story("pi-2", "pi-3");
+    story.on("pi-2", "pi-3");
+    await story.lead();
+    expect([story.covers("pi-2"), story.covers("pi-3"), story.asked()]).toEqual([true, true, 2]);
+    expect(story.lan.open.filter((at) => at.startsWith("192.168.7.1:"))).toEqual([]);
+    await story.clock.advance("59m");
+    expect(story.asked()).toBe(2);
+    await story.clock.advance("24h");
+    expect([story.asked("pi-2"), story.asked("pi-3")]).toEqual([25, 25]);
+  });
+
+  test("asks nobody before it knows which boards are silent", async () => {
+    const story = new Story("pi-2");
+    story.on("pi-2");
+    story.doubted = undefined;
+    await story.lead();
+    expect(story.asked()).toBe(0);
+  });
+
+  test("soon hears a board whose agent starts a minute later", async () => {
+    const story = new Story("pi-2");
+    await story.lead();
+    await story.clock.advance("40s");
+    expect(story.covers("pi-2")).toBe(false);
+    story.on("pi-2");
+    await story.clock.advance("40s");
+    expect(story.covers("pi-2")).toBe(true);
+  });
+});
+
+describe("a board that stops answering", () => {
+  /** Of the boards, the first one is silent. */
+  async function silent(...names: readonly string[]): Promise<Story> {
+    const story = new Story(...names);
+    story.on(...names);
+    await story.lead();
+    const [first = ""] = names;
+    story.off(first);
+    story.doubted = [first];
+    return story;
+  }
+
+  test("is gone after half a minute in which another board answers", async () => {
+    const story = await silent("pi-2", "pi-3");
+    await story.clock.advance("34s");
+    expect(story.silenceOf("pi-2")).toBe("open");
+    await story.clock.advance("6s");
+    expect(story.silenceOf("pi-2")).toBe("gone");
+    const controls = story.asked("pi-3");
+    await story.clock.advance("10m");
+    expect(story.asked("pi-3")).toBe(controls);
+  });
+
+  test("is heard again with its first answer", async () => {
+    const story = await silent("pi-2", "pi-3");
+    await story.clock.advance("1m");
+    story.on("pi-2");
+    await story.clock.advance("10s");
+    expect(story.silenceOf("pi-2")).toBe("open");
+    expect(story.questioner.wordOf("pi-2")?.word?.kubelet).toEqual({ is: "ok" });
+  });
+
+  test("may be hidden by the leader's own port, if the other board does not answer either", async () => {
+    const story = await silent("pi-2", "pi-3", "pi-4");
+    story.lan.isUp = false;
+    story.hasGateway = false;
+    await story.clock.advance("20s");
+    expect(story.silenceOf("pi-2")).toBe("open");
+    await story.clock.advance("5m");
+    expect(story.silenceOf("pi-2")).toBe("isolated");
+    story.lan.isUp = true;
+    await story.clock.advance("10s");
+    expect(story.silenceOf("pi-2")).toBe("open");
+    await story.clock.advance("40s");
+    expect(story.silenceOf("pi-2")).toBe("gone");
+  });
+
+  test("is not gone because the gateway answers, while boards that the API hears do not", async () => {
+    const story = await silent("pi-2", "pi-3", "pi-4");
+    story.lan.isUp = false;
+    story.hasGateway = true;
+    await story.clock.advance("10m");
+    expect(story.silenceOf("pi-2")).toBe("open");
+  });
+
+  test("on a site of two boards is gone only if the gateway answers", async () => {
+    const story = await silent("pi-2");
+    await story.clock.advance("10m");
+    expect(story.silenceOf("pi-2")).toBe("open");
+    story.hasGateway = true;
+    await story.clock.advance("45s");
+    expect(story.silenceOf("pi-2")).toBe("gone");
+    const questions = story.gatewayQuestions;
+    await story.clock.advance("10m");
+    expect(story.gatewayQuestions).toBe(questions);
+  });
+
+  test("together with all others is gone only if the gateway answers", async () => {
+    const story = await silent("pi-2", "pi-3", "pi-4");
+    story.off("pi-3", "pi-4");
+    story.doubted = ["pi-2", "pi-3", "pi-4"];
+    await story.clock.advance("5m");
+    expect(story.silenceOf("pi-3")).toBe("isolated");
+    story.hasGateway = true;
+    await story.clock.advance("45s");
+    expect(["pi-2", "pi-3", "pi-4"].map((name) => story.silenceOf(name))).toEqual(["gone", "gone", "gone"]);
+  });
+
+  test("is not silent as long as it cannot be asked", async () => {
+    const story = await silent("pi-2", "pi-3");
+    story.lan.barred.set("192.168.7.2", Object.assign(new Error("EPERM"), { code: "EPERM" }));
+    await story.clock.advance("10m");
+    expect(story.silenceOf("pi-2")).toBe("open");
+  });
+
+  test("does not count the time in which it is unknown who is silent", async () => {
+    const story = await silent("pi-2", "pi-3");
+    await story.clock.advance("20s");
+    story.doubted = undefined;
+    await story.clock.advance("10m");
+    story.doubted = ["pi-2"];
+    expect(story.silenceOf("pi-2")).toBe("open");
+    await story.clock.advance("11s");
+    expect(story.silenceOf("pi-2")).toBe("open");
+  });
+
+  test("but was never heard is unheard", async () => {
+    const story = new Story("pi-2", "pi-3");
+    story.on("pi-3");
+    await story.lead();
+    story.doubted = ["pi-2"];
+    await story.clock.advance("10m");
+    expect(story.silenceOf("pi-2")).toBe("unheard");
+  });
+
+  test("means nothing where no board has ever answered", async () => {
+    const story = new Story("pi-2", "pi-3");
+    story.hasGateway = true;
+    await story.lead();
+    story.doubted = ["pi-2"];
+    await story.clock.advance("10m");
+    expect(story.silenceOf("pi-2")).toBe(undefined);
+  });
+});
+
+describe("a board that follows", () => {
+  test("asks the leader once an hour, and reads its Node once", async () => {
+    const story = new Story("pi-2");
+    story.on("pi-2");
+    let reads = 0;
+    story.follow(
+      () => "pi-2",
+      (name) => {
+        reads++;
+        return story.announced(name);
+      },
+    );
+    await story.clock.advance("1m");
+    expect(story.covers("pi-2")).toBe(true);
+    await story.clock.advance("24h");
+    expect([story.asked(), reads]).toEqual([24, 1]);
+  });
+
+  test("asks nobody while nobody leads, and reads the Node again if the leader does not answer", async () => {
+    const story = new Story("pi-2");
+    let leader: string | undefined;
+    let reads = 0;
+    story.follow(
+      () => leader,
+      (name) => {
+        reads++;
+        return story.announced(name);
+      },
+    );
+    await story.clock.advance("2h");
+    expect(story.asked()).toBe(0);
+    leader = "pi-2";
+    await story.clock.advance("2m");
+    expect(story.covers("pi-2")).toBe(false);
+    story.on("pi-2");
+    await story.clock.advance("5m");
+    expect(story.covers("pi-2")).toBe(true);
+    expect(reads).toBeGreaterThan(1);
+  });
+});
