@@ -123,7 +123,21 @@ export const cacheMigrations: readonly Migration[] = [
   },
   {
     number: 7,
-    readableFrom: 4,
+    // As of this step, Pods are stored with their volume claims and one annotation. An older program would store them
+    // without, and this one would resume its watches behind them.
+    sql: `
+      DELETE FROM objects;
+      DELETE FROM index_rows;
+      DELETE FROM indices;
+      DELETE FROM journal;
+      DELETE FROM seen;
+      DELETE FROM unusable;
+      DELETE FROM resources;
+    `,
+  },
+  {
+    number: 8,
+    readableFrom: 7,
     sql: `
       -- The sizes of large bodies, so that their sum can be read without reading the bodies: see LargeBodies.
       CREATE INDEX large_objects ON objects (key, octet_length(text)) WHERE octet_length(text) > 32768;

@@ -145,11 +145,11 @@ describe("an object as large as a server lets it become", () => {
     "50 000 finalizers": [pods, event("Pod", "v1", { finalizers: many(50_000, (at) => `a.b/${at}`) }, { spec: {} })],
   };
   const refused: Readonly<Record<string, readonly [Resource<KubeObject>, string, string]>> = {
-    "100 000 labels": [pods, event("Pod", "v1", { labels: map(100_000) }), "more than 45000 members"],
+    "100 000 labels": [pods, event("Pod", "v1", { labels: map(100_000) }), "more than 589824 characters"],
     "700 000 empty terms": [
       pods,
       event("Pod", "v1", {}, { spec: { affinity: { nodeAffinity: { [required]: terms(700_000) } } } }),
-      "more than 45000 members",
+      "more than 589824 characters",
     ],
     "1 001 labels": [services, event("Service", "v1", { labels: map(1001) }, { spec: {} }), "more than 1000 labels"],
     "1 017 labels, 16 of them a controller's": [
@@ -217,7 +217,7 @@ describe("an object as large as a server lets it become", () => {
     const decoder = new ListDecoder<KubeObject>(pods, { each: () => {} });
     decoder.push(Buffer.from(`{"kind":"PodList","metadata":{"resourceVersion":"9"},"items":[${item}]}`));
     expect(decoder.end()?.resourceVersion).toBe("9");
-    expect(decoder.rejected).toEqual(["Pod shop/web of more than 45000 members"]);
+    expect(decoder.rejected).toEqual(["Pod shop/web of more than 589824 characters"]);
   });
 });
 

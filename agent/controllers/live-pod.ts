@@ -4,10 +4,10 @@ import { pods } from "../api/resources.ts";
 import type { SiteView } from "../loop/controller.ts";
 
 /**
- * Reads a pod from the API after its deletion met a conflict, because the cache may still be behind. Returns the cached
- * pod if the pod was deleted or recreated; the watch will deliver that change.
+ * Reads a cached pod from the API, because the cache may be behind. "gone": it was deleted, even if another pod has its
+ * name by now; the watch will deliver that change.
  */
-export async function livePod(cached: Pod, site: SiteView): Promise<Pod> {
-  const live = await site.fetch(pods, keyOf(cached));
-  return live?.metadata.uid === cached.metadata.uid ? live : cached;
+export async function livePod({ metadata }: Pod, site: SiteView): Promise<Pod | "gone"> {
+  const live = await site.fetch(pods, keyOf({ metadata }));
+  return live?.metadata.uid === metadata.uid ? live : "gone";
 }

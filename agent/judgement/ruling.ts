@@ -21,11 +21,11 @@ export function rulingOf({ act, because, gate }: Grounds): Ruling {
       return because.kind === "taints" ? evictionRuling(because, gate) : "not-due";
     case "pod-replaced":
       if (because.kind !== "silence" || gate.ready !== "Unknown") return "not-due";
-      return freezeRuling(gate) ?? restraintBy(because, gate) ?? "act";
+      return freezeRuling(gate) ?? whyNotOnVerdict(because, gate) ?? "act";
     case "pod-collected":
       if (because.kind === "node-deleted") return valveOn(undefined, gate) ?? "act";
       if (because.kind !== "out-of-service") return "not-due";
-      return (gate.confirmed && restraintOnConfirmation(because.silence, gate)) ?? "act";
+      return (gate.confirmed && whyNotOnConfirmation(because.silence, gate)) ?? "act";
     default:
       return act satisfies never;
   }
@@ -48,7 +48,7 @@ export type HarmConditions = Pick<GateFacts, "policy" | "notLive" | "quarantine"
  * Why our verdict about a board permits no harm now; undefined if it permits harm. Without a verdict, this agent does
  * not judge any board.
  */
-export function restraintBy(
+export function whyNotOnVerdict(
   verdict: JudgedBy | undefined,
   { policy, notLive, quarantine }: HarmConditions,
 ): "not-live" | "quarantine" | "verdict" | undefined {
@@ -77,15 +77,15 @@ const valveOn = (
  * Why a board must not be tainted NoExecute now, regardless of what its zone allows. `silence`: undefined if its
  * kubelet reports.
  */
-export const restraintOnTaint = (
+export const whyNotToTaint = (
   silence: JudgedBy | undefined,
   gate: HarmConditions & Pick<GateFacts, "frozenMs" | "valve" | "confirmed">,
-): Restraint["why"] | undefined => restraintRegardlessOfValve(silence, gate) ?? (silence && valveOn(silence, gate));
+): Restraint["why"] | undefined => whyNotToTaintBesidesValve(silence, gate) ?? (silence && valveOn(silence, gate));
 
-const restraintRegardlessOfValve = (
+const whyNotToTaintBesidesValve = (
   silence: JudgedBy | undefined,
   gate: HarmConditions & Pick<GateFacts, "frozenMs">,
-): Restraint["why"] | undefined => freezeRuling(gate) ?? (silence && restraintBy(silence, gate));
+): Restraint["why"] | undefined => freezeRuling(gate) ?? (silence && whyNotOnVerdict(silence, gate));
 
 /**
  * The ruling on a NoExecute taint. The report of a living kubelet needs no verdict. `zone` holds the board back while
@@ -96,7 +96,7 @@ function taintRuling(because: Because, gate: GateFacts): Ruling {
   const silence = because.kind === "silence" && gate.ready === "Unknown" ? because : undefined;
   const isReported = because.kind === "reported" && gate.ready === "False";
   if (!isReported && silence === undefined) return "not-due";
-  const restraint = restraintRegardlessOfValve(silence, gate);
+  const restraint = whyNotToTaintBesidesValve(silence, gate);
   if (restraint) return restraint;
   const hasTurn = gate.free !== undefined || (gate.level !== undefined && hasToken({ level: gate.level }));
   if (!hasTurn && gate.rate === 0) return "zone";
@@ -112,15 +112,15 @@ type TaintFacts = Extract<Because, { readonly kind: "taints" }>;
 function evictionRuling({ taints, toleratedMs, ranMs, silence }: TaintFacts, gate: GateFacts): Ruling {
   if (ranMs < toleratedMs) return "not-due";
   if (isOperatorConfirmed(taints, gate))
-    return restraintOnConfirmation(silence, gate) ?? (gate.doubtful ? "not-due" : "act");
+    return whyNotOnConfirmation(silence, gate) ?? (gate.doubtful ? "not-due" : "act");
   if (taints.every(isLifecycleKey)) {
     const hold = freezeRuling(gate) ?? (gate.turnInMs !== undefined && gate.turnInMs > 0 ? "turn" : undefined);
     if (hold) return hold;
     const isUpstreams = gate.policy === "kubernetes" && !gate.former;
     if (silence && !isUpstreams && isBack(silence, gate)) return "verdict";
     const restraint = isCausedByUs(taints, gate)
-      ? (restraintBy(silence, gate) ?? gainRuling(silence, gate) ?? valveOn(silence, gate))
-      : restraintOnReport(gate);
+      ? (whyNotOnVerdict(silence, gate) ?? gainRuling(silence, gate) ?? valveOn(silence, gate))
+      : whyNotOnReport(gate);
     if (restraint) return restraint;
   }
   return gate.doubtful ? "not-due" : "act";
@@ -140,7 +140,7 @@ const gainRuling = (
  * Why the report of a kubelet permits no eviction now. It may be outdated: while the link is down the kubelet cannot
  * withdraw it, and afterwards it needs a moment to.
  */
-const restraintOnReport = ({ notLive, awaited }: GateFacts): "not-live" | "quarantine" | undefined => {
+const whyNotOnReport = ({ notLive, awaited }: GateFacts): "not-live" | "quarantine" | undefined => {
   if (notLive) return "not-live";
   return awaited ? "quarantine" : undefined;
 };
@@ -158,13 +158,13 @@ export const isOperatorConfirmed = (taints: readonly string[], { confirmed }: Pi
  * Why an act that an operator's word ordered is held. The word was about a silent board. So under both policies the board
  * has to be silent still, by this leader's own verdict, and must have given no sign of life since.
  */
-function restraintOnConfirmation(
+function whyNotOnConfirmation(
   silence: JudgedBy | undefined,
   gate: Pick<GateFacts, "notLive" | "quarantine" | "confirmed">,
 ): "not-live" | "quarantine" | "verdict" | undefined {
   if (gate.confirmed === "heard") return "verdict";
   const { notLive, quarantine } = gate;
-  const restraint = restraintBy(undefined, { ...(notLive && { notLive }), ...(quarantine && { quarantine }) });
+  const restraint = whyNotOnVerdict(undefined, { ...(notLive && { notLive }), ...(quarantine && { quarantine }) });
   if (restraint || silence === undefined) return restraint;
   // The word takes the place of the evidence that a held verdict waits for.
   return isSilent(silence) && !isWitnessed(silence) ? undefined : "verdict";

@@ -1,4 +1,4 @@
-import type { EvictionTimer } from "../controllers/taint-eviction/timer.ts";
+import { type EvictionTimer, isSent } from "../controllers/taint-eviction/timer.ts";
 
 /** The pods of a board that tolerate its NoExecute taints only for a limited time. */
 export interface LeavingPods {
@@ -20,10 +20,10 @@ export function leavingPods(
   if (boards.size === 0) return found;
   for (const timer of timers) {
     if (timer === undefined || !boards.has(timer.board)) continue;
-    const isSent = timer.sentAt !== undefined;
-    if (!isSent && timer.explained !== undefined) continue;
+    const isEvicted = isSent(timer);
+    if (!isEvicted && timer.explained !== undefined) continue;
     const { staying, evicted } = found.get(timer.board) ?? { staying: 0, evicted: 0 };
-    found.set(timer.board, { staying: staying + (isSent ? 0 : 1), evicted: evicted + (isSent ? 1 : 0) });
+    found.set(timer.board, { staying: staying + (isEvicted ? 0 : 1), evicted: evicted + (isEvicted ? 1 : 0) });
   }
   return found;
 }

@@ -36,8 +36,13 @@ describe.each(Object.entries(released))("after a leader of %s", (_version, { bud
 
   test("this board's own timers continue, and after a reboot with their elapsed time", () => {
     const [same, other] = ["boot-1", "boot-2"].map((boot) => durableTimers(boot).load(timer, now));
-    expect(same).toMatchObject({ uid: "uid-1", start: { mono: 60_000 }, length: 300_000, carried: false });
-    expect(other).toMatchObject({ uid: "uid-1", start: { mono: 980_000 }, length: 300_000, carried: true });
+    expect(same).toMatchObject({ uid: "uid-1", start: { mono: 60_000 }, length: 300_000, origin: "loaded" });
+    expect(other).toMatchObject({
+      uid: "uid-1",
+      start: { mono: 980_000 },
+      length: 300_000,
+      origin: "loaded after a reboot",
+    });
   });
 });
 

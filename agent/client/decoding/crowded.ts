@@ -1,6 +1,6 @@
 import { type ParseJson, parserOf } from "../../api/exact-integers.ts";
 import type { KubeObject } from "../../api/meta.ts";
-import { pods, type Resource } from "../../api/resources.ts";
+import { leases, namespaces, nodes, pods, type Resource } from "../../api/resources.ts";
 import { isControllerCreated } from "../../api/shape-rules.ts";
 import { backslash } from "../../base/json-signs.ts";
 import { keepMembers, type MemberFilter, reducedHead } from "./reduce.ts";
@@ -29,6 +29,8 @@ export const maxKeptLength = 384 * 1024;
  * object that fits. Pods are always searched: most of a large pod is not kept, and an unreadable pod has no address.
  */
 const maxDropped = 2;
+/** Boards are judged by these kinds, and no tenant writes them. */
+const ofSite: readonly string[] = [nodes, leases, namespaces].map(({ kind }) => kind);
 /** Where the identity is searched first, in characters. API servers write it at the beginning. */
 const headLength = 4096;
 
@@ -45,6 +47,8 @@ export interface ReadingForm {
   readonly kept: MemberFilter;
   /** See `exceededLimit`. */
   readonly scale: number;
+  /** Maximum length of the kept fields. */
+  readonly longest: number;
   /** A longer text is not searched for fields to drop. */
   readonly longestText: number;
   readonly parse: ParseJson;
@@ -55,8 +59,9 @@ export const readingForm = (
   kept: (resource: Resource<KubeObject>) => MemberFilter,
 ): ReadingForm => {
   const scale = crowdScaleOf(resource);
-  const longestText = resource.kind === pods.kind ? Number.POSITIVE_INFINITY : maxDropped * scale * maxKeptLength;
-  return { kept: kept(resource), scale, longestText, parse: parserOf(resource) };
+  const longest = ofSite.includes(resource.kind) ? Number.POSITIVE_INFINITY : scale * maxKeptLength;
+  const longestText = resource.kind === pods.kind ? Number.POSITIVE_INFINITY : maxDropped * longest;
+  return { kept: kept(resource), scale, longest, longestText, parse: parserOf(resource) };
 };
 
 /**
@@ -65,9 +70,8 @@ export const readingForm = (
  */
 export function reduceIfCrowded(
   text: string,
-  { kept, scale, longestText }: Pick<ReadingForm, "kept" | "scale" | "longestText">,
+  { kept, scale, longest, longestText }: Pick<ReadingForm, "kept" | "scale" | "longest" | "longestText">,
 ): { readonly text: string } | { readonly crowd: string } {
-  const longest = scale * maxKeptLength;
   const tooLong = `more than ${longest} characters`;
   const crowd = text.length > longest ? tooLong : exceededLimit(text, scale);
   if (crowd === undefined) return { text };

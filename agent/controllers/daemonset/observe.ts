@@ -71,7 +71,8 @@ async function refreshed(
   const live = new Map<string, Pod>();
   const conflicted = mine.filter((pod) => overtaken.has(keyOf(pod))).slice(0, maxRequests);
   await forEachConcurrently(conflicted, async (pod) => {
-    live.set(pod.metadata.uid, bareDaemonPod(await livePod(pod, site)));
+    const read = await livePod(pod, site);
+    if (read !== "gone") live.set(read.metadata.uid, bareDaemonPod(read));
   });
   return mine.map((pod) => live.get(pod.metadata.uid) ?? pod);
 }

@@ -9,7 +9,6 @@ import { isQuarantineActive, type Link, linkOf } from "../../judgement/link.ts";
 import { permitsHarm } from "../../judgement/verdict.ts";
 import type { Controller, SiteView } from "../../loop/controller.ts";
 import { openValve, type ValveNow } from "../safety-valve.ts";
-import { nextToMark } from "./condition-order.ts";
 import { decide, remember } from "./decide.ts";
 import { type Examined, type LanAnswerOf, needsUnknownCondition, noLanAnswer, type Sighting } from "./health.ts";
 import type { BoardRecord, SiteMemory } from "./memory.ts";
@@ -17,6 +16,7 @@ import type { MonitorPass, SiteState } from "./pass.ts";
 import { readProofs } from "./proofs.ts";
 import { memoryAfter, noRecollection, type Recollection } from "./recollection.ts";
 import type { NodeLifecycleSettings } from "./settings.ts";
+import { nextToMark } from "./silent-conditions.ts";
 import { overlaid, slim } from "./slim.ts";
 import { mayHaveTurn } from "./turn-writes.ts";
 import { nextInTurn } from "./turns.ts";
@@ -195,7 +195,7 @@ async function observeTurns(
       boards.push({ ...seen, lan: wordOf(name) });
     }
   }
-  return { kind: "drain", link, holds, valve, boards: link.live ? await reread(boards, site, memory) : boards, gone };
+  return { kind: "turns", link, holds, valve, boards: link.live ? await reread(boards, site, memory) : boards, gone };
 }
 
 /**
@@ -263,10 +263,10 @@ function* podsOfSilent(
     readonly settings: NodeLifecycleSettings;
   },
 ): Steps<ReadonlyMap<string, readonly ObjectRef[]>> {
-  const held = isQuarantineActive(memory.quarantine);
+  const isInQuarantine = isQuarantineActive(memory.quarantine);
   const isPending = ({ sighting, readyBefore, verdict }: Examined): boolean =>
     memory.unmarked.has(sighting.node.metadata.name) &&
-    (readyBefore === "False" || (readyBefore !== "True" && !held && permitsHarm(verdict, policy)));
+    (readyBefore === "False" || (readyBefore !== "True" && !isInQuarantine && permitsHarm(verdict, policy)));
   const found = new Map<string, readonly ObjectRef[]>();
   let count = 0;
   for (const { sighting } of [

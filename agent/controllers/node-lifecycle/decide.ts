@@ -10,22 +10,22 @@ import { nextRespites, respiteSince } from "../../judgement/respites.ts";
 import { isSilent, permitsHarm } from "../../judgement/verdict.ts";
 import type { Decision } from "../../loop/controller.ts";
 import { markGrounds } from "./grounds.ts";
-import { type Examined, examine, needsUnknownCondition, silentConditions } from "./health.ts";
+import { type Examined, examine, needsUnknownCondition } from "./health.ts";
 import type { SiteMemory } from "./memory.ts";
 import { confirmedDeadBy } from "./out-of-service.ts";
 import { endOf, outcomeRound } from "./outcome-round.ts";
 import {
-  type DrainState,
   type MonitorPass,
   type MonitorState,
   nodeEvent,
   type RetryState,
   type SiteState,
-  writeConditions,
+  type TurnsState,
   writeTaints,
 } from "./pass.ts";
 import { taintRemovals, withTaintsRemoved } from "./returned-boards.ts";
 import type { NodeLifecycleSettings } from "./settings.ts";
+import { silentConditions, writeConditions } from "./silent-conditions.ts";
 import { taintRound } from "./taint-round.ts";
 import { roomForTaints } from "./tainted-boards.ts";
 import { mayHaveTurn, planTurns, type TurnCandidate } from "./turn-writes.ts";
@@ -47,8 +47,8 @@ export function decide(
       return monitor(state, memory, settings, now);
     case "retry":
       return retry(state, memory, settings, now);
-    case "drain":
-      return taintDueBoards(state, memory, settings, now);
+    case "turns":
+      return decideTurns(state, memory, settings, now);
     default:
       return state satisfies never;
   }
@@ -282,8 +282,8 @@ function withConditions(node: Node, conditions: readonly NodeCondition[], resour
 /**
  * Taints the boards whose turn it is. Examines each again, because it may have reported since the last monitor pass.
  */
-function taintDueBoards(
-  { link, holds, valve, boards, gone }: DrainState,
+function decideTurns(
+  { link, holds, valve, boards, gone }: TurnsState,
   memory: SiteMemory,
   settings: NodeLifecycleSettings,
   now: Instant,

@@ -8,8 +8,8 @@ import { type HarmConditions, type Ruling, rulingOf, silenceFacts } from "../../
 import type { Evidence } from "../../judgement/verdict.ts";
 import { freezeRestraint } from "../restraints.ts";
 import { type ValveNow, type ValveRestraint, valveFact } from "../safety-valve.ts";
+import type { AfterConditions } from "./after-conditions.ts";
 import { type Examined, readyFact } from "./health.ts";
-import type { Judged } from "./judge.ts";
 import type { BoardRecord, SiteMemory, ZoneRecord } from "./memory.ts";
 import type { NodeLifecycleSettings } from "./settings.ts";
 import { restraintOfValve } from "./tainted-boards.ts";
@@ -27,7 +27,7 @@ export interface TaintCircumstances {
 }
 
 /** The facts about a board that an act on it rests on. Without evidence the board is not silent. */
-type JudgedFacts = Pick<Judged, "name" | "zone" | "health" | "verdict" | "ready" | "confirmedBy"> & {
+type JudgedFacts = Pick<AfterConditions, "name" | "zone" | "health" | "verdict" | "ready" | "confirmedBy"> & {
   readonly evidence: Evidence | undefined;
 };
 

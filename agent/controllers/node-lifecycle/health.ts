@@ -294,32 +294,6 @@ function withLease(
   return answered === base.answered ? base : { ...base, answered };
 }
 
-/** The conditions that kubelets write. NetworkUnavailable is not one of them. */
-const kubeletConditions = ["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"];
-
-/**
- * The conditions to write for a silent board. `time` is the current time, formatted once per pass: a whole site can
- * fall silent at the same time.
- */
-export const silentConditions = (node: Node, time: string): readonly NodeCondition[] =>
-  kubeletConditions
-    .filter((type) => conditionOf(node.status?.conditions, type)?.status !== "Unknown")
-    .map((type) => silentCondition(node, type, time));
-
-function silentCondition(node: Node, type: string, time: string): NodeCondition {
-  const before = conditionOf(node.status?.conditions, type);
-  const silent = { type, status: "Unknown", lastTransitionTime: time };
-  if (before !== undefined) {
-    return { ...before, ...silent, reason: "NodeStatusUnknown", message: "Kubelet stopped posting node status." };
-  }
-  return {
-    ...silent,
-    reason: "NodeStatusNeverUpdated",
-    message: "Kubelet never posted node status.",
-    lastHeartbeatTime: node.metadata.creationTimestamp ?? time,
-  };
-}
-
 /** The board's health after our own write of its conditions, which is not a sign of life. */
 export function afterWrite(health: NodeHealth, written: Node, lease: string | undefined, now: Instant): NodeHealth {
   return { ...health, ready: beatOf(readyOf(written)), transition: now, lease: lease ?? health.lease, recount: false };

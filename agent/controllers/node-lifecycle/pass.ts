@@ -1,4 +1,4 @@
-import type { Node, NodeCondition, Taint } from "../../api/core.ts";
+import type { Node, Taint } from "../../api/core.ts";
 import { nodes } from "../../api/resources.ts";
 import type { Instant } from "../../base/clock.ts";
 import type { Grounds } from "../../decisions/grounds.ts";
@@ -10,7 +10,7 @@ import type { Examined, Sighting } from "./health.ts";
 import type { Budget } from "./zones/budget.ts";
 
 /** The observation of a pass. */
-export type SiteState = MonitorState | RetryState | DrainState;
+export type SiteState = MonitorState | RetryState | TurnsState;
 
 /** The observation of a monitor pass: every board of the site. */
 export interface MonitorState {
@@ -43,8 +43,8 @@ export interface RetryState {
 }
 
 /** The observation of a pass between two monitor passes: the boards whose turn it is. */
-export interface DrainState {
-  readonly kind: "drain";
+export interface TurnsState {
+  readonly kind: "turns";
   readonly link: Link;
   readonly holds: Holds;
   readonly valve: ValveNow;
@@ -53,7 +53,20 @@ export interface DrainState {
   readonly gone: readonly string[];
 }
 
-/** The state that a pass keeps between two rounds, until the outcomes of its writes are known. */
+/**
+ * The state that a pass keeps between two rounds, until the outcomes of its writes are known. A round without writes is
+ * followed by the next at once:
+ *
+ * pass    | round      | decided by       | in file          | writes                                | stage until then
+ * --------|------------|------------------|------------------|---------------------------------------|-----------------
+ * monitor | conditions | `monitor`        | decide.ts        | conditions; taints of returned boards | conditions
+ *         |            | `afterTry`       | decide.ts        | none; a pause if some failed          | retry
+ *         |            | `retry`          | decide.ts        | the conditions that failed            | conditions
+ *         | taints     | `taintRound`     | taint-round.ts   | taints; readiness of pods             | acts
+ *         | outcomes   | `outcomeRound`   | outcome-round.ts | none                                  |
+ * turns   | taints     | `decideTurns`    | decide.ts        | taints of the boards in turn          | acts
+ *         | outcomes   | `outcomeRound`   | outcome-round.ts | none                                  |
+ */
 export type Pass = MonitorPass | ActedPass;
 
 export interface MonitorPass {
@@ -107,15 +120,6 @@ export interface TaintWrite {
   /** The zone whose turn the write uses; undefined if it needs no turn. */
   readonly turn: string | undefined;
 }
-
-export const writeConditions = (node: Node, conditions: readonly NodeCondition[], grounds: Grounds): Action => ({
-  do: "patch",
-  target: refTo(nodes, node),
-  type: "strategic",
-  patch: { status: { conditions } },
-  subresource: "status",
-  grounds,
-});
 
 /** Replaces the whole list; the target's resourceVersion prevents two writers from dropping each other's taints. */
 export const writeTaints = ({ node, taints, cause, grounds }: TaintWrite): Action => ({

@@ -14,6 +14,9 @@ const maxRequests = 64;
  * Examines every board. If a board is about to count as silent and no watch proves its silence, its Lease is read from
  * the API: any answer either proves or refutes the silence. The Node is read too if the last sign of life came from its
  * status, or if there is no Lease.
+ *
+ * The silences of earlier terms are left to the decision: they belong to boards that a term sees for the first time, and
+ * change no verdict on those in that pass.
  */
 export async function readProofs(
   sightings: readonly Sighting[],

@@ -4,9 +4,16 @@ import { isQuarantineActive } from "../../judgement/link.ts";
 import { noPastSilences } from "../../judgement/past-silence.ts";
 import { rulingOf } from "../../judgement/ruling.ts";
 import type { Decision } from "../../loop/controller.ts";
+import {
+  type AfterConditions,
+  afterConditions,
+  causeOf,
+  recordOf,
+  type TaintPlan,
+  taintPlan,
+} from "./after-conditions.ts";
 import { freezeOnJudged, type TaintCircumstances, taintGrounds } from "./grounds.ts";
 import { silentSinceNow, withMissed } from "./health.ts";
-import { causeOf, type Judged, judgeBoard, recordOf, type TaintPlan, taintPlan } from "./judge.ts";
 import type { BoardRecord, SiteMemory, ZoneRecord } from "./memory.ts";
 import { type MonitorPass, nodeEvent, type TaintWrite, writeTaints } from "./pass.ts";
 import { markNotReady } from "./pods-not-ready.ts";
@@ -30,20 +37,20 @@ export function taintRound(
   const boards = pass.examined.map((examined) => {
     const { name } = examined.sighting.node.metadata;
     const fate = { written: pass.written.get(name), tried: pass.tried.has(name) };
-    return judgeBoard(examined, fate, memory, { settings, now });
+    return afterConditions(examined, fate, memory, { settings, now });
   });
   const { link, holds, valve, inherited } = pass;
   const known = { link, holds, valve, isInQuarantine: isQuarantineActive(memory.quarantine), settings, now };
   const { zones: judgedZones, disruption } = judgeZones(boards, memory, { settings, inherited, holds, now });
   // A new Node keeps a NoExecute taint that it arrives with only if its Ready condition justifies that taint. While no
   // board of the site is ready, taints are removed from Nodes that joined and from those whose removal failed before.
-  const isToClear = (board: Judged): boolean =>
+  const isToClear = (board: AfterConditions): boolean =>
     disruption === "silenced" ||
     (isNew(board, memory) && desiredTaintFor(board.ready) === undefined) ||
     (disruption === "all-silent" && (memory.uncleared.has(board.name) || hasJoined(board, memory)));
-  const planOf = (board: Judged): TaintPlan => {
+  const planOf = (board: AfterConditions): TaintPlan => {
     const plan = isToClear(board) ? "clear" : taintPlan(board);
-    return plan === "swap" && freezeOnJudged(board, known) !== undefined ? "held" : plan;
+    return plan === "swap" && freezeOnJudged(board, known) !== undefined ? "keep" : plan;
   };
   const plans = new Map(boards.map((board) => [board, planOf(board)]));
   const records = recordsOf(boards, pass, memory, { fresh: disruption === "resumed", settings, now });
@@ -52,8 +59,8 @@ export function taintRound(
   const byName = new Map(boards.map((board) => [board.name, board]));
   const room = roomForTaints(records, valve);
   const { zones, writes: turns } = planTurns(queued, { may, board: (name) => byName.get(name), room }, known);
-  // Boards whose turn cost a token are written first, ahead of a thousand others. A board in `back` whose taint could
-  // not be removed is retried in the next pass.
+  // Boards whose turn cost a token are written first, ahead of a thousand others. A taint that the first round could not
+  // remove is tried again in the next pass.
   const writes = new Map(turns);
   for (const [board, plan] of plans) {
     const isDone = writes.has(board.name) || pass.taintRemovals.has(board.name);
@@ -87,14 +94,15 @@ export function taintRound(
   };
 }
 
-const isNew = ({ name, health }: Judged, { boards }: SiteMemory): boolean =>
+const isNew = ({ name, health }: AfterConditions, { boards }: SiteMemory): boolean =>
   boards.get(name)?.health.uid !== health.uid;
 
 /** Whether the Node appeared during this term. Nodes that the term's first pass found do not count. */
-const hasJoined = (board: Judged, memory: SiteMemory): boolean => memory.boards.size > 0 && isNew(board, memory);
+const hasJoined = (board: AfterConditions, memory: SiteMemory): boolean =>
+  memory.boards.size > 0 && isNew(board, memory);
 
 function recordsOf(
-  boards: readonly Judged[],
+  boards: readonly AfterConditions[],
   { inherited, removedBoards: forgotten, link }: MonitorPass,
   memory: SiteMemory,
   {
@@ -121,7 +129,7 @@ function recordsOf(
  */
 function queueBoards(
   zones: ReadonlyMap<string, ZoneRecord>,
-  plans: ReadonlyMap<Judged, TaintPlan>,
+  plans: ReadonlyMap<AfterConditions, TaintPlan>,
   memory: SiteMemory,
   { settings: { policy }, now }: { readonly settings: NodeLifecycleSettings; readonly now: Instant },
 ): ReadonlyMap<string, ZoneRecord> {
@@ -135,7 +143,7 @@ function queueBoards(
   }
   for (const [{ name, zone }, plan] of plans) {
     const keepsPlace = memory.boards.get(name)?.zone === zone && zones.get(zone)?.queue.waiting.has(name);
-    if (plan === "held" || (plan === "wait" && keepsPlace)) continue;
+    if (plan === "keep" || (plan === "wait" && keepsPlace)) continue;
     changes.get(zone)?.leaving.push(name);
     if (plan === "wait") changes.get(zone)?.joining.push(name);
   }
@@ -154,7 +162,7 @@ const noChange = () => ({ leaving: [] as string[], gone: [] as string[], joining
  * The write for a plan that needs no turn: removing taints that no longer apply, or swapping one taint for the other.
  */
 function taintWrite(
-  board: Judged,
+  board: AfterConditions,
   plan: TaintPlan,
   zone: ZoneRecord | undefined,
   known: TaintCircumstances,
@@ -176,20 +184,20 @@ function taintWrite(
  * One Event for each board that was ready and that becomes Unknown in this pass because of silence. It does not state
  * the length of the silence, so that the Events of a board that falls silent again and again are merged.
  */
-const nodeEvents = (boards: readonly Judged[]): readonly Action[] =>
+const nodeEvents = (boards: readonly AfterConditions[]): readonly Action[] =>
   boards.filter(fellSilent).map(({ name, health, verdict: { verdict, rule } }) => {
     const message = `Node ${name} status is now: NodeNotReady: ${rule} (verdict ${verdict})`;
     return nodeEvent({ name, uid: health.uid }, "NodeNotReady", message);
   });
 
-const fellSilent = ({ readyBefore, ready }: Judged): boolean => readyBefore === "True" && ready !== "True";
+const fellSilent = ({ readyBefore, ready }: AfterConditions): boolean => readyBefore === "True" && ready !== "True";
 
 /**
  * The boards whose pods still have to be marked. In the first pass these include all boards that are Unknown, because a
  * term can end between writing Ready=Unknown and marking the pods; kube-controller-manager never marks those.
  */
 function unmarked(
-  boards: readonly Judged[],
+  boards: readonly AfterConditions[],
   memory: SiteMemory,
   { policy }: NodeLifecycleSettings,
 ): ReadonlySet<string> {
@@ -203,7 +211,7 @@ function unmarked(
  * Writes that fail or exceed the limit of one pass are retried in the next, as long as the board is not ready.
  */
 function markPods(
-  boards: readonly Judged[],
+  boards: readonly AfterConditions[],
   pods: ReadonlyMap<string, readonly ObjectRef[]>,
   before: ReadonlySet<string>,
   now: Instant,
@@ -217,8 +225,8 @@ function markPods(
   const unmarked = new Set<string>();
   for (const board of boards) {
     const pending = before.has(board.name);
-    if (board.unsettled && pending) unmarked.add(board.name);
-    if (board.unsettled || !(fellSilent(board) || (pending && board.readyBefore !== "True"))) continue;
+    if (board.lacksConditions && pending) unmarked.add(board.name);
+    if (board.lacksConditions || !(fellSilent(board) || (pending && board.readyBefore !== "True"))) continue;
     const found = pods.get(board.name);
     const permitted = board.ready === "False" || board.permitted;
     if (found === undefined || !permitted) unmarked.add(board.name);

@@ -1,6 +1,7 @@
 import { taintOf } from "../../api/taints.ts";
-import { restraintOnTaint, rulingOf } from "../../judgement/ruling.ts";
+import { rulingOf, whyNotToTaint } from "../../judgement/ruling.ts";
 import { isLimitedOn, valveFact } from "../safety-valve.ts";
+import { type AfterConditions, causeOf } from "./after-conditions.ts";
 import {
   confirmedFact,
   freezeLeftMs,
@@ -10,7 +11,6 @@ import {
   type TurnFacts,
   taintGrounds,
 } from "./grounds.ts";
-import { causeOf, type Judged } from "./judge.ts";
 import type { BoardRecord, ZoneRecord } from "./memory.ts";
 import type { TaintWrite } from "./pass.ts";
 import { restraintOfValve } from "./tainted-boards.ts";
@@ -20,7 +20,7 @@ import { levelAt } from "./zones/eviction-queue.ts";
 
 /** The fields of a board needed for its turn. */
 export type TurnCandidate = Pick<
-  Judged,
+  AfterConditions,
   "name" | "zone" | "node" | "cached" | "ready" | "evidence" | "verdict" | "health" | "confirmedBy"
 >;
 
@@ -40,7 +40,7 @@ export const mayHaveTurn = (records: ReadonlyMap<string, BoardRecord>, known: Ta
       ...(freeze && { frozenMs: freezeLeftMs(freeze, known.now) }),
     };
     const silence = record.ready === "Unknown" ? record.verdict : undefined;
-    return record.mayTaint && restraintOnTaint(silence, gate) === undefined;
+    return record.mayTaint && whyNotToTaint(silence, gate) === undefined;
   };
 };
 
@@ -68,7 +68,7 @@ export function planTurns(
       };
       const write = taintOnTurn(candidate, { name, record, turn }, known);
       if (write === undefined) zone = withTurnEnded(zone, board);
-      else if (write !== "held") {
+      else if (write !== "valve") {
         writes.set(board, write);
         if (candidate && isLimitedOn(candidate)) room--;
       }
@@ -78,19 +78,19 @@ export function planTurns(
   return { zones, writes };
 }
 
-/** Undefined if the turn has ended without a write. "held": the safety valve is shut, and the board keeps waiting. */
+/** Undefined if the turn has ended without a write. "valve": the safety valve is shut, and the board keeps waiting. */
 function taintOnTurn(
   board: TurnCandidate | undefined,
   { name, record, turn }: { readonly name: string; readonly record: ZoneRecord; readonly turn: TurnFacts },
   known: TaintCircumstances,
-): TaintWrite | "held" | undefined {
+): TaintWrite | "valve" | undefined {
   const deserved = desiredTaintFor(board?.ready);
   if (board === undefined || deserved === undefined) return undefined;
   const { node, cached } = board;
   if (taintOf(node, deserved.wanted) && !taintOf(node, deserved.opposite)) return undefined;
   const grounds = taintGrounds(board, record, known, turn);
   const ruling = rulingOf(grounds);
-  if (ruling === "valve") return "held";
+  if (ruling === "valve") return ruling;
   if (ruling !== "act") return undefined;
   return { node, cached, taints: swapTaints(node, deserved, known.now), cause: causeOf(board), grounds, turn: name };
 }

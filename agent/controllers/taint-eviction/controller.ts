@@ -21,11 +21,12 @@ import type { NodeLifecycleSettings } from "../node-lifecycle/settings.ts";
 import { examinedNow } from "../node-lifecycle/verdict-now.ts";
 import type { Budget, RunningTaint } from "../node-lifecycle/zones/budget.ts";
 import { openValve, type ValveAt } from "../safety-valve.ts";
-import { decide, isToWeigh, remember } from "./decide.ts";
-import type { PodState } from "./pod-state.ts";
+import { decide, remember } from "./decide.ts";
+import { isToWeigh } from "./due-eviction.ts";
+import type { BoundPod, PodState } from "./pod-state.ts";
 import { type OwnWord, ownWordOf, Prospects } from "./prospects.ts";
 import { Thaw } from "./thaw.ts";
-import { durableTimers, type EvictionTimer, isOfOwnTaints, ranFor } from "./timer.ts";
+import { durableTimers, type EvictionTimer, isOfOwnTaints, isSent, ranFor } from "./timer.ts";
 import { firstMatchingTolerations, identityOf } from "./toleration-time.ts";
 
 export interface TaintEvictionDeps {
@@ -81,6 +82,17 @@ export const taintEviction = ({
     mappings: [enqueueOn(pods, podKeys), enqueueOn(nodes, keysOnBoard)],
     initialMemory: undefined,
     durable: durableTimers(boot),
+    /*
+     * Reads the caches, and from the API only what they cannot show:
+     *
+     * if                                                       | from the API
+     * ---------------------------------------------------------|-------------------------------------------------
+     * the pod has left the cache, and so has its board         | the pod, unless its deletion was sent
+     * the board has left the cache, and the timer has expired  | the Node
+     * the deletion is doubted                                  | the Node, the pod, the Lease if out of service
+     * the deletion met a conflict, and the caches are live     | the pod
+     * the gain is all that the eviction still depends on       | the namespace, volumes (`Prospects`)
+     */
     async observe(key, site, memory) {
       const seen = seenOf(key, site);
       if (seen === undefined) {
@@ -93,13 +105,13 @@ export const taintEviction = ({
       const holds = holdsAt(site.now);
       const { shut } = valve(site.now, seen.pod.metadata.namespace);
       const hold = thaw.holdOn(holds, { board, node: seen.node }, site);
-      const isDoubted = memory?.doubted === true;
-      const read = seen.node && isDoubted ? await nodeOf(seen.node, memory, site) : undefined;
+      const { isDoubted = false, metConflict = false } = memory?.deletion ?? {};
+      const read = seen.node && memory && isDoubted ? await nodeOf(seen.node, memory, site) : undefined;
       const node = read ?? seen.node;
       const taints = node && isDoubted ? noExecuteTaints(node) : seen.taints;
-      const isRead = isDoubted || (memory?.overtaken === true && link.live);
-      const live = isRead ? await livePod(seen.pod, site) : undefined;
-      const pod = live ? reduced(live, taints) : seen.pod;
+      const live = isDoubted || (metConflict && link.live) ? await livePod(seen.pod, site) : undefined;
+      const newest = live === "gone" ? undefined : live;
+      const pod = newest ? reduced(newest, taints) : seen.pod;
       if (node === undefined)
         return memory && { kind: "orphan", pod, board, fate: await fateOf(board, memory, site), link, hold, shut };
       if (taints.length === 0 && memory === undefined) return undefined;
@@ -107,14 +119,14 @@ export const taintEviction = ({
       const record = recordOf(board);
       const confirmed = await confirmedNow(node, isDoubted, site);
       const { silence, watched } = judged(node, record, site, { link, holds, settings, wordOf });
-      const state: Extract<PodState, { kind: "bound" }> = {
+      const state: BoundPod = {
         kind: "bound",
         pod,
         board,
         taints,
         isRead: isDoubted,
         ...(confirmed && { confirmed }),
-        isGone: live === seen.pod,
+        isGone: live === "gone",
         isInStep: isOneMoment(node, pod, site, settings),
         mayBeFormer: mayBeFormer(),
         ready,
@@ -127,7 +139,7 @@ export const taintEviction = ({
         inherited: runningTaint(inherited(), board, site),
       };
       if (!isToWeigh(state, memory, settings, site.now)) return state;
-      const word = live ? ownWordOf(live) : seen.word;
+      const word = newest ? ownWordOf(newest) : seen.word;
       return { ...state, move: await prospects.of(key, { board, word, isShut: shut !== undefined }, site) };
     },
     decide: (state, memory, now) => decide(state, memory, settings, now),
@@ -174,7 +186,7 @@ function judged(
   record: BoardRecord | "no judge" | undefined,
   site: SiteView,
   context: Omit<Circumstances, "now"> & { readonly wordOf: LanAnswerOf },
-): Pick<Extract<PodState, { kind: "bound" }>, "silence" | "watched"> {
+): Pick<BoundPod, "silence" | "watched"> {
   if (record === "no judge") return { silence: undefined, watched: undefined };
   if (record === undefined) return { silence: notJudged, watched: undefined };
   const { verdict, evidence, health } = examinedNow(node, record, site, context);
@@ -182,10 +194,7 @@ function judged(
 }
 
 /** What the judge has concluded from the time that the board missed (docs/judgement.md#links-that-flap). */
-function missedBy(
-  record: BoardRecord | "no judge" | undefined,
-  silence: SilenceFacts | undefined,
-): Extract<PodState, { kind: "bound" }>["missed"] {
+function missedBy(record: BoardRecord | "no judge" | undefined, silence: SilenceFacts | undefined): BoundPod["missed"] {
   if (record === undefined || record === "no judge" || record.health.missed === undefined) return undefined;
   return record.mayTaint && silence?.missedMs !== undefined ? "released" : "quarantined";
 }
@@ -203,8 +212,9 @@ const notJudged: SilenceFacts = { verdict: "alive", rule: "the board has not bee
  * Whether a pod left the cache because its board left the site. While the board's Node is in the cache, the pod was
  * deleted.
  */
-async function isReleased(key: string, { board, uid, sentAt }: EvictionTimer, site: SiteView): Promise<boolean> {
-  if (sentAt !== undefined || site.lister(nodes).get(board) !== undefined) return false;
+async function isReleased(key: string, timer: EvictionTimer, site: SiteView): Promise<boolean> {
+  const { board, uid } = timer;
+  if (isSent(timer) || site.lister(nodes).get(board) !== undefined) return false;
   return (await site.fetch(pods, key))?.metadata.uid === uid;
 }
 

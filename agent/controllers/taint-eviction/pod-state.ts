@@ -70,3 +70,6 @@ export type PodState =
       /** What the eviction would gain; absent if nothing rests on that. */
       readonly move?: MoveFacts;
     };
+
+export type BoundPod = Extract<PodState, { kind: "bound" }>;
+export type OrphanPod = Extract<PodState, { kind: "orphan" }>;

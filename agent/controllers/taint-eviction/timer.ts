@@ -3,7 +3,8 @@ import { elapsed, type Instant, type Millis, shifted } from "../../base/clock.ts
 import type { StayReason } from "../../decisions/grounds.ts";
 import type { Durable } from "../../loop/controller.ts";
 import type { RunningTaint } from "../node-lifecycle/zones/budget.ts";
-import type { PodState } from "./pod-state.ts";
+import { notBegun, type PodDeletion } from "./deletion.ts";
+import type { BoundPod } from "./pod-state.ts";
 import { identityOf, isDated, keyOfIdentity, type TolerationTime } from "./toleration-time.ts";
 
 /** The time that a pod may still stay on its tainted board. */
@@ -16,26 +17,39 @@ export interface EvictionTimer {
   readonly taints: readonly string[];
   /** When the timer was last computed. */
   readonly at: Instant;
-  /** Whether the timer was stored in an earlier term and has not been computed since. */
-  readonly loaded: boolean;
-  /** Whether the timer was stored before a reboot, so that it is unknown how long the board was off. */
-  readonly carried: boolean;
-  /** Whether the timer began in an earlier term, of any board, so that changes between the terms are unknown. */
-  readonly former: boolean;
-  /** When the deletion of the pod was sent; undefined if not sent, or it failed. */
-  readonly sentAt: Instant | undefined;
-  /** Failed attempts to delete the pod. */
-  readonly tries: number;
-  /** True if the deletion met a conflict, so that the next pass reads the pod from the API. */
-  readonly overtaken: boolean;
-  /**
-   * True if the timer expired while the caches were out of date, so that the next pass reads the pod and taints from
-   * the API.
-   */
-  readonly doubted: boolean;
+  readonly origin: TimerOrigin;
+  readonly deletion: PodDeletion;
   /** Why the pod stays, as an Event reported it last; undefined if none has. */
   readonly explained: StayReason | undefined;
 }
+
+/**
+ * Where a timer comes from:
+ *
+ * event                                | function      | origin
+ * -------------------------------------|---------------|-----------------------------------------------
+ * a window begins                      | `timerOf`     | earlier term if its taint began then, else this
+ * the timer is loaded in the same boot | `load`        | loaded
+ * the timer is loaded after a reboot   | `load`        | loaded after a reboot
+ * the window of a loaded timer goes on | `timerOf`     | earlier term
+ * the window of another timer goes on  | `timerOf`     | unchanged
+ */
+export type TimerOrigin =
+  | "this term"
+  /** The window began in an earlier term, of any board, so that changes between the terms are unknown. */
+  | "earlier term"
+  /** The same, and the timer was stored then and has not been computed since. */
+  | "loaded"
+  /** The same, and the board has been rebooted since. It is unknown how long it was off. */
+  | "loaded after a reboot";
+
+const isLoaded = ({ origin }: EvictionTimer): boolean => origin === "loaded" || origin === "loaded after a reboot";
+
+/** Whether the pod's window began in an earlier term. */
+export const isOfEarlierTerm = ({ origin }: EvictionTimer): boolean => origin !== "this term";
+
+/** Whether the deletion of the pod was sent, and has not failed. */
+export const isSent = ({ deletion }: EvictionTimer): boolean => deletion.sentAt !== undefined;
 
 /** Whether the timer runs for nothing but our own taints. */
 export const isOfOwnTaints = ({ taints }: Pick<EvictionTimer, "taints">): boolean =>
@@ -59,7 +73,7 @@ export const ranFor = ({ start }: EvictionTimer, now: Instant): Millis =>
  * sets, may have been removed and set again between the terms without any visible difference.
  */
 export function timerOf(
-  { pod, board, inherited }: Pick<Extract<PodState, { kind: "bound" }>, "pod" | "board" | "inherited">,
+  { pod, board, inherited }: Pick<BoundPod, "pod" | "board" | "inherited">,
   windows: readonly TolerationTime[],
   length: Millis,
   memory: EvictionTimer | undefined,
@@ -67,39 +81,26 @@ export function timerOf(
 ): EvictionTimer {
   const taints = windows.map(({ taint }) => identityOf(taint));
   const keepsStart = (timer: EvictionTimer): boolean =>
-    taints.some((taint) => timer.taints.includes(taint) && (!timer.loaded || isDated(taint))) ||
-    (!timer.loaded && isExchanged(timer.taints, taints));
-  const same = memory !== undefined && memory.board === board && keepsStart(memory);
-  const inheritedStart = same && !memory.carried ? undefined : runningSince(inherited, windows);
-  const starts = [same ? memory.start : now, inheritedStart ?? now];
-  const start = starts.reduce((first, other) => (other.mono < first.mono ? other : first));
-  const isUnchanged = same && !memory.carried && memory.length === length && isSameSet(memory.taints, taints);
-  if (isUnchanged) return memory.loaded ? { ...memory, loaded: false } : memory;
-  const { uid } = pod.metadata;
-  const anew = {
-    former: inheritedStart !== undefined,
-    sentAt: undefined,
-    tries: 0,
-    overtaken: false,
-    doubted: false,
-    explained: undefined,
-  };
-  const { former, sentAt, tries, overtaken, doubted, explained } = same ? memory : anew;
+    taints.some((taint) => timer.taints.includes(taint) && (!isLoaded(timer) || isDated(taint))) ||
+    (!isLoaded(timer) && isExchanged(timer.taints, taints));
+  const before = memory?.board === board && keepsStart(memory) ? memory : undefined;
+  const isExact = before !== undefined && before.origin !== "loaded after a reboot";
+  if (isExact && before.length === length && isSameSet(before.taints, taints)) {
+    return isLoaded(before) ? { ...before, origin: "earlier term" } : before;
+  }
+  const inheritedStart = isExact ? undefined : runningSince(inherited, windows);
+  const isFormer = before ? isOfEarlierTerm(before) : inheritedStart !== undefined;
+  const starts = [before?.start ?? now, inheritedStart ?? now];
   return {
-    uid,
+    uid: pod.metadata.uid,
     board,
-    start,
+    start: starts.reduce((first, other) => (other.mono < first.mono ? other : first)),
     length,
     taints,
     at: now,
-    loaded: false,
-    carried: false,
-    former,
-    sentAt,
-    tries,
-    overtaken,
-    doubted,
-    explained,
+    origin: isFormer ? "earlier term" : "this term",
+    deletion: before?.deletion ?? notBegun,
+    explained: before?.explained,
   };
 }
 
@@ -133,7 +134,7 @@ export interface TimerCounts {
 export function countTimers(timers: Iterable<EvictionTimer | undefined>, now: Instant): TimerCounts {
   let [waiting, due] = [0, 0];
   for (const timer of timers) {
-    if (timer === undefined || timer.sentAt !== undefined) continue;
+    if (timer === undefined || isSent(timer)) continue;
     if (deadlineOf(timer).mono > now.mono) waiting++;
     else due++;
   }
@@ -146,7 +147,7 @@ export function countTimers(timers: Iterable<EvictionTimer | undefined>, now: In
  */
 export const durableTimers = (boot: string): Durable<EvictionTimer | undefined> => ({
   save(timer) {
-    if (timer === undefined || timer.sentAt !== undefined) return undefined;
+    if (timer === undefined || isSent(timer)) return undefined;
     const { uid, board, start, length, taints, at } = timer;
     return JSON.stringify({ v: 1, boot, uid, board, start: start.mono, ran: elapsed(start, at), length, taints });
   },
@@ -154,11 +155,12 @@ export const durableTimers = (boot: string): Durable<EvictionTimer | undefined> 
     const written: unknown = JSON.parse(text);
     if (!isWritten(written)) throw new Error("not a timer of this version");
     const { uid, board, length, taints } = written;
-    const carried = written.boot !== boot;
-    const ran = carried ? written.ran : now.mono - written.start;
+    const [origin, ran] =
+      written.boot === boot
+        ? (["loaded", now.mono - written.start] as const)
+        : (["loaded after a reboot", written.ran] as const);
     const start = shifted(now, -Math.max(0, ran));
-    const anew = { sentAt: undefined, tries: 0, overtaken: false, doubted: false, explained: undefined };
-    return { uid, board, start, length, taints, at: now, loaded: true, carried, former: true, ...anew };
+    return { uid, board, start, length, taints, at: now, origin, deletion: notBegun, explained: undefined };
   },
 });
 

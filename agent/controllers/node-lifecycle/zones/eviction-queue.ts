@@ -98,7 +98,7 @@ export function firstEligible(queue: EvictionQueue, may: (name: string) => boole
 
 export interface Turn {
   readonly queue: EvictionQueue;
-  /** The board whose turn it is. It stays in `waiting` until `done` or `again` is called for it. */
+  /** The board whose turn it is. It stays in `waiting` until `dequeue` or `requeue` is called for it. */
   readonly entry: QueuedBoard | undefined;
 }
 

@@ -2,7 +2,7 @@ import type { Instant, Millis } from "../../../base/clock.ts";
 import { emptyBucket, fullBucket } from "../../../base/token-bucket.ts";
 import { type Holds, slowAfter } from "../../../holds/holds.ts";
 import { isRecovering } from "../../../judgement/link.ts";
-import type { Judged } from "../judge.ts";
+import type { AfterConditions } from "../after-conditions.ts";
 import type { SiteMemory, ZoneRecord } from "../memory.ts";
 import type { NodeLifecycleSettings } from "../settings.ts";
 import { runningTaint } from "../taints.ts";
@@ -34,7 +34,7 @@ export interface JudgedZones {
  * gives it a full bucket in the next pass.
  */
 export function judgeZones(
-  boards: readonly Judged[],
+  boards: readonly AfterConditions[],
   memory: SiteMemory,
   {
     settings,
@@ -81,15 +81,15 @@ export function judgeZones(
 
 const noHolds: ReadonlyMap<string, Millis> = new Map();
 
-const isUnconfirmed = ({ evidence }: Judged): boolean => evidence.confirmedBy === undefined;
+const isUnconfirmed = ({ evidence }: AfterConditions): boolean => evidence.confirmedBy === undefined;
 
-const zonesWith = (boards: readonly Judged[], is: (board: Judged) => boolean): ReadonlySet<string> =>
+const zonesWith = (boards: readonly AfterConditions[], is: (board: AfterConditions) => boolean): ReadonlySet<string> =>
   new Set(boards.filter(is).map(({ zone }) => zone));
 
-function count(boards: readonly Judged[]): ReadonlyMap<string, ZoneCount> {
+function count(boards: readonly AfterConditions[]): ReadonlyMap<string, ZoneCount> {
   const counts = new Map<string, ZoneCount>();
   for (const board of boards) {
-    if ((board.unsettled && !board.unwritten) || !isCounted(board.node)) continue;
+    if ((board.lacksConditions && !board.unwritten) || !isCounted(board.node)) continue;
     const ready = board.unwritten ? "Unknown" : board.ready;
     counts.set(board.zone, counting(counts.get(board.zone) ?? noBoards, ready));
   }
@@ -114,7 +114,7 @@ function whatChanges(
 }
 
 /** Number of boards tainted since the previous leader last wrote its budget, which does not include them. */
-const spentSince = (boards: readonly Judged[], zone: string, { taints }: Budget): number =>
+const spentSince = (boards: readonly AfterConditions[], zone: string, { taints }: Budget): number =>
   boards.filter((board) => {
     const taint = board.zone === zone ? runningTaint(board.node) : undefined;
     const recorded = taints.get(board.name);

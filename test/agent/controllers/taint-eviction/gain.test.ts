@@ -107,6 +107,20 @@ describe("of a lost board's pods", () => {
     ]);
   });
 
+  test("one that was recreated, unseen by the cache, gets no Event that it stays", async () => {
+    const site = await lostBoard("evidence", { moves: {} });
+    site.refuse = (action) => {
+      const pod = site.findPod("moves");
+      if (action.do !== "delete" || action.target.name !== "moves" || pod === undefined) return undefined;
+      // What is written from now on does not come.
+      site.link = "half-open";
+      site.api.put(pods, { ...pod, metadata: { ...pod.metadata, uid: "uid-of-the-next" } });
+      return "refresh";
+    };
+    await site.run("10m");
+    expect(events(site, "moves").filter((message) => message.startsWith("Not deleting"))).toEqual([]);
+  });
+
   test("those that stay have one record, which lapses when the board returns", async () => {
     const site = await lostBoard("evidence", { set: { owner: "StatefulSet" } });
     await site.run(hour);

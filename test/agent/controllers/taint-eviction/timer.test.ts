@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { notBegun, sent } from "../../../../agent/controllers/taint-eviction/deletion.ts";
 import { durableTimers, type EvictionTimer, ranFor } from "../../../../agent/controllers/taint-eviction/timer.ts";
 
 const now = { mono: 50_000, wall: 9_000_000 };
@@ -9,13 +10,8 @@ const timer: EvictionTimer = {
   length: 300_000,
   taints: ["a=:NoExecute@T1"],
   at: { mono: 30_000, wall: 8_980_000 },
-  loaded: false,
-  carried: false,
-  former: false,
-  sentAt: undefined,
-  tries: 0,
-  overtaken: false,
-  doubted: false,
+  origin: "this term",
+  deletion: notBegun,
   explained: undefined,
 };
 
@@ -34,13 +30,16 @@ test("within a boot a timer is restored unchanged", () => {
   expect(durableTimers("boot").load(text, now)).toMatchObject({
     start: { mono: 20_000 },
     length: 300_000,
-    carried: false,
+    origin: "loaded",
   });
 });
 
 test("after a reboot, the time that had elapsed when the timer was stored still counts", () => {
   const text = durableTimers("boot").save(timer, now) ?? "";
-  expect(durableTimers("next").load(text, now)).toMatchObject({ start: { mono: 40_000 }, carried: true });
+  expect(durableTimers("next").load(text, now)).toMatchObject({
+    start: { mono: 40_000 },
+    origin: "loaded after a reboot",
+  });
 });
 
 test("a start in the future counts as now", () => {
@@ -50,7 +49,7 @@ test("a start in the future counts as now", () => {
 
 test("an ended timer is not stored", () => {
   expect(durableTimers("boot").save(undefined, now)).toBeUndefined();
-  expect(durableTimers("boot").save({ ...timer, sentAt: now }, now)).toBeUndefined();
+  expect(durableTimers("boot").save({ ...timer, deletion: sent(notBegun, now) }, now)).toBeUndefined();
 });
 
 test.each(["", "{", "null", "[]", "{}", '{"v":2}', '{"v":1,"boot":"b","uid":"u","board":"p","start":"x"}'])(

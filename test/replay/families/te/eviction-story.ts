@@ -5,7 +5,7 @@ import { nodes, pods } from "../../../../agent/api/resources.ts";
 import { noExecuteTaints } from "../../../../agent/api/taints.ts";
 import type { Millis } from "../../../../agent/base/clock.ts";
 import { taintEviction } from "../../../../agent/controllers/taint-eviction/controller.ts";
-import { deadlineOf, type EvictionTimer } from "../../../../agent/controllers/taint-eviction/timer.ts";
+import { deadlineOf, type EvictionTimer, isSent } from "../../../../agent/controllers/taint-eviction/timer.ts";
 import type { ControlLoop } from "../../../../agent/loop/control-loop.ts";
 import { Memo } from "../../../../storage/memo.ts";
 import { stateMigrations } from "../../../../storage/schema.ts";
@@ -53,7 +53,7 @@ export class EvictionStory {
   get timers(): Outcome {
     const found = this.#keys().flatMap((key) => {
       const timer = this.#loop?.memoryOf(key);
-      return timer === undefined || timer.sentAt !== undefined ? [] : [[key, ms(deadlineOf(timer))] as const];
+      return timer === undefined || isSent(timer) ? [] : [[key, ms(deadlineOf(timer))] as const];
     });
     return Object.fromEntries(found);
   }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { nextToMark } from "../../../../agent/controllers/node-lifecycle/condition-order.ts";
 import type { Examined } from "../../../../agent/controllers/node-lifecycle/health.ts";
+import { nextToMark } from "../../../../agent/controllers/node-lifecycle/silent-conditions.ts";
 import { node } from "../../../support/builders.ts";
 
 const board = (

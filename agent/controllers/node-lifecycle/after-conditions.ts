@@ -4,7 +4,7 @@ import type { Instant } from "../../base/clock.ts";
 import type { Cause } from "../../execution/actions.ts";
 import type { EarlierSilence } from "../../judgement/lan-silence.ts";
 import { isQuarantineActive } from "../../judgement/link.ts";
-import { restraintBy } from "../../judgement/ruling.ts";
+import { whyNotOnVerdict } from "../../judgement/ruling.ts";
 import { type Evidence, isSilent, isWitnessed, type Verdict } from "../../judgement/verdict.ts";
 import { afterWrite, type Examined, lastSignOf, type NodeHealth, needsUnknownCondition } from "./health.ts";
 import type { BoardRecord, SiteMemory } from "./memory.ts";
@@ -15,7 +15,7 @@ import type { Budget, RunningTaint } from "./zones/budget.ts";
 import { zoneOf } from "./zones/zones.ts";
 
 /** A board after the attempt to write its conditions. */
-export interface Judged {
+export interface AfterConditions {
   readonly name: string;
   readonly zone: string;
   /** The Node in its newest known version. */
@@ -32,7 +32,7 @@ export interface Judged {
   /** Status of the Ready condition after this pass; undefined if there is none. */
   readonly ready: string | undefined;
   /** The board's conditions should have been written but were not, so this pass does not act on the board. */
-  readonly unsettled: boolean;
+  readonly lacksConditions: boolean;
   /**
    * The conditions were not even sent, so the board counts in its zone as silent. If the API refused them, it is not
    * counted.
@@ -48,12 +48,12 @@ export interface Judged {
  * The board after the attempt to write its conditions. `written`: the Node after the write; undefined if no write was
  * needed, or it failed. `tried`: the write was sent.
  */
-export function judgeBoard(
+export function afterConditions(
   examined: Examined,
   { written, tried }: { readonly written: Node | undefined; readonly tried: boolean },
   memory: SiteMemory,
   { settings, now }: { readonly settings: NodeLifecycleSettings; readonly now: Instant },
-): Judged {
+): AfterConditions {
   const { sighting, health, evidence, verdict, readyBefore } = examined;
   const conditions = {
     policy: settings.policy,
@@ -61,7 +61,7 @@ export function judgeBoard(
   };
   const wrote = written !== undefined;
   const node = wrote ? written : sighting.node;
-  const unsettled = needsUnknownCondition(examined) && !wrote;
+  const lacksConditions = needsUnknownCondition(examined) && !wrote;
   return {
     name: node.metadata.name,
     zone: zoneOf(node),
@@ -73,10 +73,10 @@ export function judgeBoard(
     silence: silenceToPass(examined),
     readyBefore,
     ready: wrote ? "Unknown" : readyBefore,
-    unsettled,
-    unwritten: unsettled && !tried,
+    lacksConditions,
+    unwritten: lacksConditions && !tried,
     confirmedBy: confirmedDeadBy(node, sighting.lease),
-    permitted: restraintBy(verdict, conditions) === undefined,
+    permitted: whyNotOnVerdict(verdict, conditions) === undefined,
   };
 }
 
@@ -95,8 +95,8 @@ function silenceToPass({ sighting, health, evidence, verdict }: Examined): Earli
  * Whether a board may be tainted: because it reports itself not ready, or because the verdict on its silence permits
  * it.
  */
-export const mayTaint = ({ ready, unsettled, permitted }: Judged): boolean =>
-  !unsettled && (ready === "False" || (ready === "Unknown" && permitted));
+export const mayTaint = ({ ready, lacksConditions, permitted }: AfterConditions): boolean =>
+  !lacksConditions && (ready === "False" || (ready === "Unknown" && permitted));
 
 /** The cause of an action: our verdict if the board is Unknown, none if a living kubelet reported the state. */
 export function causeOf({
@@ -104,7 +104,7 @@ export function causeOf({
   ready,
   verdict,
   confirmedBy,
-}: Pick<Judged, "name" | "ready" | "verdict" | "confirmedBy">): Cause | undefined {
+}: Pick<AfterConditions, "name" | "ready" | "verdict" | "confirmedBy">): Cause | undefined {
   if (ready !== "Unknown") return undefined;
   const rule = verdict.verdict === "alive" ? "Ready is Unknown, which is enough for the policy" : verdict.rule;
   return { board: name, verdict: verdict.verdict, rule, ...(confirmedBy !== undefined && { isConfirmed: true }) };
@@ -118,31 +118,31 @@ export type TaintPlan =
   /** The board lacks its taint: wait for a turn. */
   | "wait"
   /** The board has its taint: leave the queue. */
-  | "settled"
+  | "leave"
   /** Nothing can be concluded now: a waiting board keeps its place. */
-  | "held";
+  | "keep";
 
 /** Decides by the status after this pass, so that a board that just became Unknown is queued in the same pass. */
-export function taintPlan(board: Judged): TaintPlan {
-  if (board.unsettled) return "held";
+export function taintPlan(board: AfterConditions): TaintPlan {
+  if (board.lacksConditions) return "keep";
   if (board.ready === "True") return "clear";
   const deserved = desiredTaintFor(board.ready);
   if (isExonerated(board)) return "clear";
-  if (deserved === undefined || !mayTaint(board)) return "held";
+  if (deserved === undefined || !mayTaint(board)) return "keep";
   if (taintOf(board.node, deserved.opposite)) return "swap";
-  return taintOf(board.node, deserved.wanted) ? "settled" : "wait";
+  return taintOf(board.node, deserved.wanted) ? "leave" : "wait";
 }
 
 /**
  * Whether the silent board has one of the two taints, although a witness shows that it runs. The taint is then removed. If
  * the witness also falls silent, the board waits for a turn again, and its pods' toleration times start over (D160).
  */
-const isExonerated = ({ ready, verdict, node }: Judged): boolean =>
+const isExonerated = ({ ready, verdict, node }: AfterConditions): boolean =>
   ready === "Unknown" && isWitnessed(verdict) && runningTaint(node) !== undefined;
 
 /** The board's record after this pass; the same object if nothing changed, as for most boards in most passes. */
 export function recordOf(
-  board: Judged,
+  board: AfterConditions,
   before: BoardRecord | undefined,
   inherited: Budget | undefined,
   now: Instant,

@@ -1,0 +1,228 @@
+import { isTerminating, wasAcceptedByKubelet } from "../../api/pods.ts";
+import { isLifecycleKey } from "../../api/taints.ts";
+import { elapsed, type Instant, isAfter, laterOf } from "../../base/clock.ts";
+import type { GateFacts, Grounds } from "../../decisions/grounds.ts";
+import type { Cause } from "../../execution/actions.ts";
+import { latestQuarantineEnd } from "../../judgement/link.ts";
+import { isCausedByUs, isOperatorConfirmed, rulingOf } from "../../judgement/ruling.ts";
+import { readyFact } from "../node-lifecycle/health.ts";
+import { confirmedCause } from "../node-lifecycle/out-of-service.ts";
+import type { NodeLifecycleSettings } from "../node-lifecycle/settings.ts";
+import { harmlessIfNew, valveFactsOn } from "../safety-valve.ts";
+import { isUntried, reread } from "./deletion.ts";
+import type { BoundPod, OrphanPod } from "./pod-state.ts";
+import type { EvictionHold } from "./thaw.ts";
+import { type EvictionTimer, isOfEarlierTerm, ranFor, timerOf } from "./timer.ts";
+import { finiteTimes, keyOfIdentity, minLength, type TolerationTime, tolerationTimeFor } from "./toleration-time.ts";
+
+export type EvictionSettings = Pick<NodeLifecycleSettings, "policy" | "gracePeriod">;
+
+/** What an eviction rests on. */
+type Basis =
+  /** An operator's word that the board is dead. It holds only as long as the board is silent. */
+  | "word"
+  /** Our verdict that the board is silent. */
+  | "verdict"
+  /** The report of the board's kubelet, which it may withdraw. */
+  | "report"
+  /** A taint of another client, which is an order. */
+  | "order";
+
+/** An eviction that is due. */
+export interface DueEviction {
+  readonly timer: EvictionTimer;
+  /** The keys of the taints that the pod no longer tolerates. */
+  readonly keys: readonly string[];
+  readonly basis: Basis;
+  /** What the ruling weighs about the pod and its board. */
+  readonly gate: GateFacts;
+  /** Our verdict, if that is the reason. */
+  readonly cause: Cause | undefined;
+}
+
+/** The eviction of a pod, if it is due, or else the timer of its window; undefined if no taint limits the pod's stay. */
+export function dueEviction(
+  state: BoundPod,
+  memory: EvictionTimer | undefined,
+  settings: EvictionSettings,
+  now: Instant,
+): DueEviction | { readonly timer: EvictionTimer } | undefined {
+  const { pod, taints } = state;
+  const windows = taints.map((taint) => tolerationTimeFor(taint, pod.spec?.tolerations));
+  const length = minLength(windows);
+  if (length === Number.POSITIVE_INFINITY) return undefined;
+  const timer = timerOf(state, finiteTimes(windows), length, memory, now);
+  const ran = ranFor(timer, now);
+  const due = windows.filter(({ length }) => length <= ran);
+  if (due.length === 0) return { timer };
+  const keys = due.map(({ taint }) => taint.key);
+  const basis = basisOf(keys, state);
+  const gate = gateOf({ basis, timer, due }, state, settings, now);
+  return { timer, keys, basis, gate, cause: causeOf(basis, keys, state) };
+}
+
+function basisOf(keys: readonly string[], state: BoundPod): Basis {
+  if (isOperatorConfirmed(keys, state)) return "word";
+  if (isCausedByUs(keys, readyFact(state.ready))) return "verdict";
+  return keys.every(isLifecycleKey) ? "report" : "order";
+}
+
+interface WindowsOver {
+  readonly basis: Basis;
+  readonly timer: EvictionTimer;
+  /** The windows that are over. */
+  readonly due: readonly TolerationTime[];
+}
+
+/** What the ruling weighs about the pod and its board. */
+function gateOf(over: WindowsOver, state: BoundPod, settings: EvictionSettings, now: Instant): GateFacts {
+  const { basis, timer } = over;
+  return {
+    ...readyFact(state.ready),
+    ...(isFormer(timer, state) && { former: true }),
+    ...(basis === "report" && isAwaited(state, timer, settings, now) && { awaited: true }),
+    ...(isDoubtful(over, state) && { doubtful: true }),
+    ...(basis === "word" && state.confirmed && { confirmed: state.confirmed }),
+  };
+}
+
+/** Whether the pod and taints must be read from the API before the eviction: the caches may lack what forbids it. */
+function isDoubtful({ basis, timer, due }: WindowsOver, state: BoundPod): boolean {
+  if (state.isRead) return false;
+  if (state.mayBeFormer) return true;
+  switch (basis) {
+    case "word":
+    case "report":
+      return true;
+    case "verdict":
+      return false;
+    case "order":
+      return !(isAtOnce(timer, due) && state.isInStep);
+    default:
+      return basis satisfies never;
+  }
+}
+
+function causeOf(basis: Basis, keys: readonly string[], { board, silence, pod }: BoundPod): Cause | undefined {
+  if (basis === "word") return confirmedCause(board);
+  if (basis !== "verdict") return undefined;
+  return {
+    board,
+    ...harmlessIfNew(pod),
+    verdict: silence?.verdict ?? "unproven",
+    rule: `the pod no longer tolerates ${keys.join(", ")}`,
+  };
+}
+
+/** Whether the window began in an earlier term, or before the last outage, which kube-controller-manager does not survive. */
+const isFormer = (timer: EvictionTimer, { link: { restoredAt } }: BoundPod): boolean =>
+  isOfEarlierTerm(timer) || (restoredAt !== undefined && isAfter(restoredAt, timer.start));
+
+/**
+ * Whether the kubelet may be about to withdraw its report: not a whole grace period has passed since the last outage, or
+ * since this leader began to watch the board if an earlier one began the pod's window, or since the kubelet's first report
+ * after that. A kubelet that was restarted in the outage says first that it is not ready. Under policy `kubernetes` an
+ * outage begins the window anew: kube-controller-manager exits in it.
+ */
+function isAwaited(
+  { link: { restoredAt }, silence, watched }: BoundPod,
+  timer: EvictionTimer,
+  { policy, gracePeriod }: EvictionSettings,
+  now: Instant,
+): boolean {
+  const isRestarted = policy === "kubernetes" && restoredAt !== undefined && isAfter(restoredAt, timer.start);
+  if (isRestarted && elapsed(restoredAt, now) < timer.length) return true;
+  const taken = isOfEarlierTerm(timer) && silence !== undefined ? (watched?.seenAt ?? now) : undefined;
+  const since = laterOf(restoredAt, taken);
+  return since !== undefined && elapsed(laterOf(since, watched?.statusAt), now) < gracePeriod;
+}
+
+/**
+ * Whether the pod must be deleted as soon as it and the taints have existed at the same time. The caches then only need
+ * to show one moment at which they did. If there is time to tolerate a taint, or a deletion has failed, they may have
+ * changed since.
+ */
+const isAtOnce = (timer: EvictionTimer, due: readonly TolerationTime[]): boolean =>
+  isUntried(timer.deletion) && due.some(({ length }) => length === 0);
+
+/** The eviction of a pod whose Node was deleted, once its window is over. */
+export function orphanEviction({ pod, board }: OrphanPod, timer: EvictionTimer): DueEviction {
+  const keys = timer.taints.map(keyOfIdentity);
+  const gate = { nodeDeleted: true } as const;
+  const basis = isCausedByUs(keys, gate) ? "verdict" : "order";
+  const rule = "the toleration time ended after the Node was deleted";
+  const cause = basis === "verdict" ? { board, ...harmlessIfNew(pod), verdict: "unproven", rule } : undefined;
+  return { timer, keys, basis, gate, cause };
+}
+
+/** The facts by which the ruling on a due eviction is made, and its record kept. */
+export function groundsOf(
+  state: BoundPod | OrphanPod,
+  { timer, keys, gate, cause }: DueEviction,
+  settings: EvictionSettings,
+  now: Instant,
+): Grounds {
+  const { pod, board, link, shut } = state;
+  const { silence = undefined, move = undefined } = state.kind === "bound" ? state : {};
+  const hold = holdAt(state, now);
+  const toleratedMs = timer.length;
+  return {
+    act: "pod-evicted",
+    board,
+    because: { kind: "taints", taints: keys, toleratedMs, ranMs: ranFor(timer, now), ...(silence && { silence }) },
+    gate: {
+      policy: settings.policy,
+      ...gate,
+      ...(!link.live && { notLive: true }),
+      ...(quarantineOn(state, settings, now) && { quarantine: true }),
+      ...(hold && holdFact(hold, now)),
+      ...(cause && valveFactsOn(pod, shut)),
+      ...(move && { move }),
+    },
+  };
+}
+
+/** When the quarantine after an outage ends for the board at the latest; undefined if it is in none. */
+export function quarantineOn(
+  state: BoundPod | OrphanPod,
+  { gracePeriod }: EvictionSettings,
+  now: Instant,
+): Instant | undefined {
+  const missed = state.kind === "bound" ? state.missed : undefined;
+  return missed === "released" ? undefined : latestQuarantineEnd(state.link, gracePeriod, now);
+}
+
+/** The hold that currently applies to evictions because of our own taints; undefined if there is none. */
+export const holdAt = ({ hold }: BoundPod | OrphanPod, now: Instant): EvictionHold | undefined =>
+  hold && isAfter(hold.until, now) ? hold : undefined;
+
+function holdFact({ restraint, until }: EvictionHold, now: Instant): Pick<GateFacts, "frozenMs" | "turnInMs"> {
+  const leftMs = Math.ceil(elapsed(now, until));
+  return restraint.why === "turn" ? { turnInMs: leftMs } : { frozenMs: leftMs };
+}
+
+/**
+ * Whether the eviction of a pod depends on what it would gain: our verdict causes it, and nothing else holds it but
+ * perhaps the safety valve. A pod that is being deleted, that no kubelet has started, or whose board an operator
+ * confirmed dead has nothing to lose.
+ */
+export function isToWeigh(
+  state: BoundPod,
+  memory: EvictionTimer | undefined,
+  settings: EvictionSettings,
+  now: Instant,
+): boolean {
+  const { pod, silence } = state;
+  if (settings.policy !== "evidence" || silence?.verdict === "dead") return false;
+  if (isTerminating(pod) || !wasAcceptedByKubelet(pod)) return false;
+  const due = dueEviction(state, ownTimer(state, memory), settings, now);
+  if (due === undefined || !("keys" in due) || due.basis !== "verdict") return false;
+  const ruling = rulingOf(groundsOf(state, due, settings, now));
+  return ruling === "act" || ruling === "valve";
+}
+
+/** The pod's own timer. If its deletion was doubted, this pass has read the pod and taints from the API. */
+export function ownTimer({ pod }: BoundPod, timer: EvictionTimer | undefined): EvictionTimer | undefined {
+  if (timer?.uid !== pod.metadata.uid) return undefined;
+  return timer.deletion.isDoubted ? { ...timer, deletion: reread(timer.deletion) } : timer;
+}
