@@ -7,6 +7,9 @@ import { KubeSite } from "../kube/kube-site.ts";
 import { boardName, fillBoards } from "../load.ts";
 import { cloud, SiteNetwork } from "./site-network.ts";
 
+/** Owns the pods: one without a controller would stay on a lost board. */
+const replicaSet = { apiVersion: "apps/v1", kind: "ReplicaSet", name: "app", uid: "uid-app", controller: true };
+
 /**
  * A site whose boards are in network namespaces of their own, with a real API server that they reach by their uplinks
  * only. Each board runs a kubelet's heartbeats and an agent.
@@ -99,7 +102,7 @@ export class NetworkedSite {
     await cluster.request("POST", "/api/v1/namespaces/default/pods", {
       apiVersion: "v1",
       kind: "Pod",
-      metadata: { name, namespace: "default" },
+      metadata: { name, namespace: "default", ownerReferences: [replicaSet] },
       spec: {
         nodeName: boardName(board),
         terminationGracePeriodSeconds: 1,
