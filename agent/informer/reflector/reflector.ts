@@ -357,6 +357,8 @@ export class Reflector<T extends KubeObject> {
       if (received === "replay complete") this.#caughtUp();
       if (received === "new") this.#receive(event, group);
       if (group.isFull) await this.#write(watch);
+      // Checked about once a minute; the next watch begins with a list.
+      if (event.type === "BOOKMARK" && watch.age >= minWatchDuration && this.#leftOut.haveRoomAgain) return;
     }
   }
 

@@ -93,6 +93,18 @@ test("large services above the share of their namespace are left out, named, and
   expect(listsOf("services")).toBe(2);
 });
 
+test("what a long watch left out is read again at a bookmark, and not only when the watch ends", async () => {
+  await start();
+  // Watches are short only if something was left out when they began: this one lasts for at least five minutes.
+  for (let i = 1; i <= 7; i++) put(`web-${i}`, 300 * KiB);
+  await clock.advance("1s");
+  expect(names(services)).toHaveLength(6);
+  api.remove(services, "tenant/web-1");
+  await clock.advance("70s");
+  expect(names(services)).toEqual(["web-2", "web-3", "web-4", "web-5", "web-6", "web-7"]);
+  expect(reasons()).toEqual([]);
+});
+
 test("a first list stores what fits, and a restart still knows what was left out", async () => {
   for (let i = 1; i <= 8; i++) put(`web-${i}`, 300 * KiB);
   await start();

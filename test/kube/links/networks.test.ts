@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { witnessAnnotation } from "../../../agent/witness/announcement.ts";
 import { until } from "../../support/agent-process.ts";
 import { boardsOnly } from "../../support/boards-only.ts";
+import { ControllerManager } from "../../support/kube/controller-manager.ts";
 import { missingAssets } from "../../support/kube/kube-cluster.ts";
 import { boardName } from "../../support/load.ts";
 import { NetworkedSite } from "../../support/network/networked-site.ts";
@@ -132,7 +133,7 @@ describe.skipIf(whyNot !== undefined)("boards with an uplink and a LAN of their 
     }
   });
 
-  test("a board that hears the leader's questions, but whose answers are lost, is judged by the API alone", async () => {
+  test("a board that hears the leader's questions, but whose answers are lost, counts as one that does not answer", async () => {
     const board = follower();
     network.cutLanOneWay(board, site.leading);
     network.cutUplink(board);
@@ -149,3 +150,47 @@ describe.skipIf(whyNot !== undefined)("boards with an uplink and a LAN of their 
     await until("its pod is gone", async () => !(await kube.podNames()).includes(`app-${board}`), 90);
   });
 });
+
+describe.skipIf(whyNot !== undefined)(
+  "a kube-controller-manager in the cloud, over the same boards without agents",
+  () => {
+    const site = new NetworkedSite(4);
+    const { kube, network } = site;
+    const manager = new ControllerManager(kube.cluster);
+
+    beforeAll(async () => {
+      await site.start();
+      const ready = async (board: number): Promise<boolean> => (await kube.ready(board)) === "True";
+      await until("the kubelets report", async () => (await Promise.all([0, 1, 2, 3].map(ready))).every(Boolean), 60);
+      for (let board = 0; board < 4; board++) await site.runPod(board);
+      await manager.start("node-lifecycle-controller,taint-eviction-controller", {
+        "node-monitor-grace-period": "16s",
+        "node-startup-grace-period": "16s",
+        "node-monitor-period": "1s",
+        "node-eviction-rate": "5",
+      });
+      await rest(20);
+    });
+    afterAll(async () => {
+      await manager.stop();
+      await site.stop();
+    });
+
+    test.each([
+      ["fails", 1, () => network.cutUplink(1)],
+      ["carries nothing back", 2, () => network.cutDownlink(2)],
+    ])("evicts the pods of a board that runs, but whose uplink %s", async (_, board, cut) => {
+      cut();
+      await until("its pod is gone", async () => !(await kube.podNames()).includes(`app-${board}`), 90);
+      expect(await kube.podNames()).toContain("app-0");
+      network.mend();
+      await until("it is ready", async () => (await kube.ready(board)) === "True", 60);
+    });
+
+    test("keeps the pods of a board that loses only the LAN, which it does not know", async () => {
+      network.unplugLan(3);
+      await rest(25);
+      expect(await kube.podNames()).toContain("app-3");
+    });
+  },
+);

@@ -12,19 +12,19 @@ const replicaSet = { apiVersion: "apps/v1", kind: "ReplicaSet", name: "app", uid
 
 /**
  * A site whose boards are in network namespaces of their own, with a real API server that they reach by their uplinks
- * only. Each board runs a kubelet's heartbeats and an agent.
+ * only. Each board runs a kubelet's heartbeats and, if there is a configuration for it, an agent.
  */
 export class NetworkedSite {
   readonly kube = new KubeSite();
   readonly network: SiteNetwork;
   readonly agents: AgentProcess[] = [];
   readonly #boards: number;
-  readonly #config: Readonly<Record<string, object>>;
+  readonly #config: Readonly<Record<string, object>> | undefined;
   readonly #kubelets = new Map<number, ChildProcess>();
   #relay: ChildProcess | undefined;
   #door: Server | undefined;
 
-  constructor(boards: number, config: Readonly<Record<string, object>>) {
+  constructor(boards: number, config?: Readonly<Record<string, object>>) {
     this.#boards = boards;
     this.#config = config;
     this.network = new SiteNetwork(boards);
@@ -55,6 +55,7 @@ export class NetworkedSite {
       if (this.#kubelets.has(board)) continue;
       const program = path.join(import.meta.dirname, "kubelet.ts");
       this.#kubelets.set(board, this.#run(board, program, this.#kubeconfig, boardName(board)));
+      if (this.#config === undefined) continue;
       const agent =
         this.agents[board] ??
         new AgentProcess({
