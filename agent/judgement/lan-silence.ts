@@ -14,12 +14,12 @@ export const noneCounted: Counted = { questions: 0, overMs: 0, at: undefined };
  * The longest part of a pause between two questions that counts. Time in which the leader was suspended, and so sent no
  * questions, is no silence.
  */
-const longestPause: Millis = 10_000;
+const maxPause: Millis = 10_000;
 
 /** Counts one more question. Stops at the limit of a rule, so that a number does not grow while a board is dead. */
 export function counting(before: Counted, at: Instant): Counted {
   if (isEnough(before)) return before;
-  const pause = before.at === undefined ? 0 : Math.min(longestPause, elapsed(before.at, at));
+  const pause = before.at === undefined ? 0 : Math.min(maxPause, elapsed(before.at, at));
   return { questions: before.questions + 1, overMs: before.overMs + Math.floor(pause), at };
 }
 
@@ -56,11 +56,11 @@ export const askedFacts = ({ isCalibrated, counted, alone }: Unanswered): AskedF
 });
 
 /** So many questions without an answer, over so long a time, are no accident. */
-const fewestQuestions = 5;
-const leastTime: Millis = 30_000;
+const minQuestions = 5;
+const minTime: Millis = 30_000;
 
 export const isEnough = ({ questions, overMs }: CountedQuestions): boolean =>
-  questions >= fewestQuestions && overMs >= leastTime;
+  questions >= minQuestions && overMs >= minTime;
 
 /**
  * What it means that a board does not answer.
@@ -70,7 +70,7 @@ export const isEnough = ({ questions, overMs }: CountedQuestions): boolean =>
  */
 export type LanSilence = "gone" | "isolated" | "unheard" | "open";
 
-/** `wasFoundLost`: an earlier leader had this evidence, and the board has given no sign of life since. */
+/** `foundLost`: an earlier leader had this evidence, and the board has given no sign of life since. */
 export function lanSilenceOf({ calibrated, foundLost, alone, ...counted }: AskedFacts): LanSilence {
   if (alone && isEnough(alone)) return "isolated";
   if (!calibrated && !foundLost) return "unheard";

@@ -41,7 +41,7 @@ export interface Evidence {
   readonly asked?: AskedFacts | undefined;
   /** How long harmful acts are held if those questions show nothing; undefined if there are none. */
   readonly holdMs?: Millis | undefined;
-  /** How much of that time was over under earlier leaders. */
+  /** How long the board was silent under earlier leaders, the time in `missedMs` perhaps included. */
   readonly earlierMs?: Millis | undefined;
   /** The operator who confirmed that the board's zone is dead; undefined if none has. */
   readonly confirmedBy: string | undefined;
@@ -155,10 +155,21 @@ function unansweredBy(evidence: Evidence): Verdict | undefined {
 }
 
 /** How much is left of the time for which a silent board is held if nothing is known of it; undefined if it is over. */
-export function holdLeft({ silentMs, missedMs = 0, earlierMs = 0, graceMs, holdMs = 0 }: Evidence): Millis | undefined {
-  const left = graceMs + holdMs - silentMs - missedMs - earlierMs;
+export function holdLeft(evidence: Evidence): Millis | undefined {
+  const { graceMs, holdMs = 0 } = evidence;
+  const left = graceMs + holdMs - wholeSilence(evidence);
   return left >= 0 ? left : undefined;
 }
+
+/**
+ * How long the board has been silent, earlier terms included. A leader that has led before remembers time that earlier
+ * leaders passed on as well, so of these two only the longer counts.
+ */
+export const wholeSilence = ({
+  silentMs,
+  missedMs = 0,
+  earlierMs = 0,
+}: Pick<Evidence, "silentMs" | "missedMs" | "earlierMs">): Millis => silentMs + Math.max(missedMs, earlierMs);
 
 /**
  * Whether the silence is proven, so that the Node's conditions become Unknown, regardless of whether a witness shows

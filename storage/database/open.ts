@@ -125,7 +125,7 @@ function checkParts({ file, disposable }: { file: string; disposable: boolean })
     if (kind !== "file" && kind !== "nothing") throw damaged(`${part} is not a file but ${kindNames[kind]}`);
   }
   const [size, log] = [sizeOf(file), sizeOf(`${file}-wal`)];
-  if (size >= minBusyTimeout) return;
+  if (size >= headerBytes) return;
   if (log > 0) throw damaged("only its log is left");
   if (kindAt(file) === "file") checkFree(file, disposable);
   if (size > 0) throw damaged("it is shorter than the header of a database");
@@ -147,7 +147,7 @@ function checkFree(file: string, disposable: boolean): void {
 }
 
 /** The size of a database header, in bytes. */
-const minBusyTimeout = 100;
+const headerBytes = 100;
 
 const kindNames = { folder: "a folder", link: "a dangling link", other: "a special file" } as const;
 

@@ -5,7 +5,7 @@ import type { Cause } from "../../execution/actions.ts";
 import type { EarlierSilence } from "../../judgement/lan-silence.ts";
 import { isQuarantineActive } from "../../judgement/link.ts";
 import { whyNotOnVerdict } from "../../judgement/ruling.ts";
-import { type Evidence, isSilent, isWitnessed, type Verdict } from "../../judgement/verdict.ts";
+import { type Evidence, isSilent, isWitnessed, type Verdict, wholeSilence } from "../../judgement/verdict.ts";
 import { afterWrite, type Examined, lastSignOf, type NodeHealth, needsUnknownCondition } from "./health.ts";
 import type { BoardRecord, SiteMemory } from "./memory.ts";
 import { confirmedDeadBy } from "./out-of-service.ts";
@@ -80,13 +80,15 @@ export function afterConditions(
   };
 }
 
-/** What the next leader is to know of a silent board that does not answer on the LAN. */
+/**
+ * What the next leader is to know of a silent board that does not answer on the LAN. A leader that cannot judge the board
+ * yet passes on what earlier ones knew.
+ */
 function silenceToPass({ sighting, health, evidence, verdict }: Examined): EarlierSilence | undefined {
-  const { silentMs, missedMs = 0, earlierMs = 0, asked } = evidence;
-  if (asked === undefined || !isSilent(verdict)) return undefined;
+  if (evidence.asked === undefined || !isSilent(verdict)) return health.earlier;
   return {
     sign: lastSignOf(sighting.node, sighting.lease),
-    silentMs: silentMs + missedMs + earlierMs,
+    silentMs: wholeSilence(evidence),
     isLost: verdict.verdict === "lost" || health.earlier?.isLost === true,
   };
 }

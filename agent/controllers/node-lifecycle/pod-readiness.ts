@@ -54,7 +54,8 @@ export function podReadiness({ settings, recordOf }: PodReadinessDeps): Controll
       const link = linkOf({ nodes: site.watch(nodes), leases: site.watch(leases) }, settings, site.now);
       const board = node.metadata.name;
       const record = recordOf(board);
-      const isHeld = ready !== "False" && record !== undefined && record !== "no judge" && isWitnessed(record.verdict);
+      const verdict = record === undefined || record === "no judge" ? undefined : record.verdict;
+      const isHeld = ready !== "False" && verdict !== undefined && (isWitnessed(verdict) || verdict.held === true);
       return { pod, board, ready, link, isHeld };
     },
     decide: (state, _memory, now) => decidePodReadiness(state, settings.gracePeriod, now),

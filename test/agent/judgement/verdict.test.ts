@@ -144,10 +144,22 @@ test.each([
     undefined,
   ],
   [
-    "was held long enough, under an earlier leader and between outages",
-    { ...hold, earlierMs: 500_000, missedMs: 400_000, asked: { ...enough, questions: 0 } },
+    "was held long enough under earlier leaders",
+    { ...hold, earlierMs: 900_000, asked: { ...enough, questions: 0 } },
     "unproven",
     undefined,
+  ],
+  [
+    "was held long enough between outages",
+    { ...hold, missedMs: 900_000, asked: { ...enough, questions: 0 } },
+    "unproven",
+    undefined,
+  ],
+  [
+    "was held for a time that this process remembers of its own earlier terms, and finds on the Lease too",
+    { ...hold, earlierMs: 800_000, missedMs: 800_000, asked: { ...enough, questions: 0 } },
+    "unproven",
+    true,
   ],
   ["is not held by the setting", { ...hold, holdMs: 0, asked: { ...enough, questions: 0 } }, "unproven", undefined],
   [

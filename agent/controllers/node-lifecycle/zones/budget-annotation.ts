@@ -15,10 +15,10 @@ export const budgetAnnotation = "siteward.dev/budget";
  * new one. A text longer than `maxTextLength` is ignored.
  */
 const maxBoards = 500;
-const mostSilences = 200;
-const longestSign = 64;
+const maxSilences = 200;
+const maxSignLength = 64;
 const maxOfEach = 48 * 1024;
-const mostOfSilences = 16 * 1024;
+const maxOfSilences = 16 * 1024;
 const maxTextLength = 112 * 1024;
 
 /** Encodes the zones, and how long each taint and each silence have lasted, in whole seconds, rounded down. */
@@ -30,7 +30,7 @@ export function encodeBudget({ zones, boards, foreign }: SiteMemory, now: Instan
   const silences = [...boards]
     .flatMap(([name, { silence }]) => (silence === undefined ? [] : [{ name, ...silence }]))
     .sort((a, b) => b.silentMs - a.silentMs)
-    .slice(0, mostSilences);
+    .slice(0, maxSilences);
   return JSON.stringify({
     ...foreign,
     v: 1,
@@ -57,7 +57,7 @@ export function encodeBudget({ zones, boards, foreign }: SiteMemory, now: Instan
           name,
           { sign, s: Math.floor(silentMs / 1000), ...(isLost && { lost: true }) },
         ]),
-        mostOfSilences,
+        maxOfSilences,
       ),
     }),
   });
@@ -113,7 +113,7 @@ function runningTaint({ s, added, ...foreign }: UnknownFields, now: Instant): Ru
 }
 
 function silenceIn({ sign, s, lost }: UnknownFields): EarlierSilence | undefined {
-  if (typeof sign !== "string" || sign.length > longestSign || !isAmount(s)) return undefined;
+  if (typeof sign !== "string" || sign.length > maxSignLength || !isAmount(s)) return undefined;
   return { sign, silentMs: Math.floor(s) * 1000, isLost: lost === true };
 }
 

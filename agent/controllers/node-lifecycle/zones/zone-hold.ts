@@ -1,5 +1,5 @@
 import type { Millis } from "../../../base/clock.ts";
-import { type Evidence, isWitnessed, type Verdict } from "../../../judgement/verdict.ts";
+import { type Evidence, isWitnessed, type Verdict, wholeSilence } from "../../../judgement/verdict.ts";
 
 /** A board as far as the hold of its zone depends on it. */
 export interface ZoneMember {
@@ -38,8 +38,7 @@ function pairs(members: readonly ZoneMember[]): readonly (readonly [ZoneMember, 
   return sorted.slice(1).map((second, index) => [sorted[index] ?? second, second] as const);
 }
 
-const silence = ({ evidence: { silentMs, missedMs = 0, earlierMs = 0 } }: ZoneMember): Millis =>
-  silentMs + missedMs + earlierMs;
+const silence = ({ evidence }: ZoneMember): Millis => wholeSilence(evidence);
 
 /** Negative if the two did not fall silent together, or if their hold is over. */
 function holdAfter(first: ZoneMember, second: ZoneMember, zoneHold: Millis): Millis {

@@ -115,6 +115,44 @@ describe("a silent board that does not answer on the LAN", () => {
   });
 });
 
+describe("while leaders follow each other", () => {
+  test("a board that was found lost stays lost, even if one of them ends within the grace period", async () => {
+    const site = await silent(gone);
+    await site.run("50s");
+    expect(verdictOn(site)).toBe("lost");
+    site.unanswered("pi-1", unheard);
+    await site.lead({ budget: site.budget });
+    await site.run("30s");
+    await site.lead({ budget: site.budget });
+    await site.run("4m");
+    expect([verdictOn(site), site.exists("web")]).toEqual(["lost", false]);
+  });
+
+  test("a hold does not begin again because a leader ends within the grace period, or nobody answers it yet", async () => {
+    const site = await silent(unheard);
+    await site.run("12m");
+    await site.lead({ budget: site.budget });
+    site.unanswered("pi-1", undefined);
+    await site.run("30s");
+    site.unanswered("pi-1", unheard);
+    await site.lead({ budget: site.budget });
+    await site.run("6m");
+    expect(site.exists("web")).toBe(false);
+  });
+
+  test("a process that leads again and again counts no time twice", async () => {
+    const site = await silent(unheard);
+    let seconds = 0;
+    while (site.noExecute("pi-1").length === 0 && seconds < 2000) {
+      await site.run("100s");
+      seconds += 100;
+      await site.lead({ budget: site.budget, recalled: site.recollection });
+    }
+    expect(seconds).toBeGreaterThanOrEqual(900);
+    expect(seconds).toBeLessThanOrEqual(1700);
+  });
+});
+
 describe("two boards of a zone that are lost together", () => {
   async function lost(settings: { readonly zoneHold?: number } = {}): Promise<SiteModel> {
     const site = new SiteModel({ policy: "evidence", ownNode: "pi-3", ...settings });

@@ -46,7 +46,7 @@ test.each([
 
 test("time under an earlier leader and between outages counts", () => {
   const [first, second] = [member(60), member(60)];
-  const earlier = { ...second, evidence: { ...second.evidence, earlierMs: 100_000, missedMs: 50_000 } };
+  const earlier = { ...second, evidence: { ...second.evidence, earlierMs: 150_000, missedMs: 50_000 } };
   const both = [{ ...first, evidence: { ...first.evidence, earlierMs: 150_000 } }, earlier];
   expect(zoneHolds(both, hold).get("a")).toBe(730_000);
 });
