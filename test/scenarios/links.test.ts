@@ -122,8 +122,14 @@ describe("a faulty link does not harm any board", () => {
       site.link.forget();
       const isOpenedAnew = (): boolean =>
         watched.every((plural, index) => site.watches(plural) > (before[index] ?? Number.POSITIVE_INFINITY));
-      // Plus the pause before a new attempt.
-      await until("every watch is opened again", isOpenedAnew, detection + 2);
+      // Plus the pause before a new attempt, and the attempt.
+      const opened = (): string => JSON.stringify(watched.map((plural) => [plural, site.watches(plural)]));
+      await until(
+        "every watch is opened again",
+        isOpenedAnew,
+        detection + 6,
+        () => `${opened()} ${site.agent.log().slice(-3000)}`,
+      );
       expect(site.lists("pods")).toBe(lists);
     },
   });
