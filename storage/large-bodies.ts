@@ -1,6 +1,6 @@
 import type { Database } from "./database/database.ts";
 
-/** A body of more bytes counts as large. Also part of the file's format: see step 7 of `cacheMigrations`. */
+/** A body of more bytes counts as large. Also part of the file's format: see step 8 of `cacheMigrations`. */
 export const largeFrom = 32 * 1024;
 
 /**

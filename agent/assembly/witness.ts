@@ -61,7 +61,7 @@ export function witnessProblems(witness: LanWitness | undefined): readonly Probl
       subject: "answers",
       severity: "info",
       message: `this board does not answer on the LAN: ${answerer.problem}`,
-      hint: "if only its API link fails, it is treated like a dead board; see judgement.witnessPort",
+      hint: "if only its API link fails, its pods stay for judgement.unprovenHold at most; see judgement.witnessPort",
     });
   }
   if (questioner?.problem !== undefined) {
@@ -70,7 +70,7 @@ export function witnessProblems(witness: LanWitness | undefined): readonly Probl
       subject: "questions",
       severity: "info",
       message: `boards cannot be asked on the LAN: ${questioner.problem}`,
-      hint: "silent boards are judged by the API alone; see IPAddressAllow= of the service, and the host's firewall",
+      hint: "pods of silent boards stay for judgement.unprovenHold at most, whether or not the boards run; see IPAddressAllow= of the service, and the host's firewall",
     });
   }
   return found;

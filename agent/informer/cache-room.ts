@@ -3,10 +3,9 @@ import { roomIn } from "../../storage/database/give-back.ts";
 import { LargeBodies, largeFrom } from "../../storage/large-bodies.ts";
 import type { DiskRoom } from "../../storage/state-folder.ts";
 import { type KubeObject, keyOf } from "../api/meta.ts";
-import { leases, namespaces, nodes, pods, type Resource, resourceName } from "../api/resources.ts";
-import { isControllerCreated } from "../api/shape-rules.ts";
+import { pods, type Resource, resourceName } from "../api/resources.ts";
 import { jsonLength } from "../base/json-length.ts";
-import { maxKeptLength } from "../client/decoding/crowded.ts";
+import { crowdScaleOf, isOfSite, maxKeptLength } from "../client/decoding/crowded.ts";
 
 export interface CacheRoomDeps {
   readonly database: Database;
@@ -34,9 +33,6 @@ const reservedPart = { of: 1 / 4, least: 8 * MiB, most: 16 * MiB, mostOf: 1 / 2 
 const again = 1.25;
 /** Larger pods do not use the reserve, nor do other objects that grow beyond it. A pod is usually stored in 1 to 2 KB. */
 const smallBody = 4 * 1024;
-/** The site is judged by these, and no tenant writes them. */
-const ofSite: readonly string[] = [nodes, leases, namespaces].map(resourceName);
-
 /** Ends the reason of an object that is left out only for lack of room. */
 const forRoom = "it is left out until the cache has room";
 
@@ -56,8 +52,8 @@ export class CacheRoom {
 
   /** Why an object must not be stored; undefined if it may. `stored`: the bytes of its stored state, 0 if none is. */
   refusal(resource: Resource<KubeObject>, object: KubeObject, stored: () => number): CacheRefusal | undefined {
-    if (ofSite.includes(resourceName(resource))) return undefined;
-    const most = maxKeptLength * (isControllerCreated(resource) ? 1.5 : 1);
+    if (isOfSite(resource)) return undefined;
+    const most = maxKeptLength * crowdScaleOf(resource);
     const bytes = jsonLength(object, most);
     const named = `${resource.kind} ${keyOf(object)}`;
     if (bytes > most) return { why: `${named}: has more than ${most} bytes`, bytes, isForRoom: false };

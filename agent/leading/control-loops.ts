@@ -72,7 +72,7 @@ export function controlLoops(ambient: Ambient, deps: TermLoopsDeps): TermLoops {
         assignment: leaderOwnsAll,
         decisions,
         store: memo,
-        resyncs: resyncs,
+        resyncs,
         large,
         turns,
       });

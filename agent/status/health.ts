@@ -1,6 +1,5 @@
 import { elapsed, type Instant, type Millis } from "../base/clock.ts";
 import { maxLeaseDuration } from "../base/lease-timing.ts";
-import { counted } from "../base/text/counted.ts";
 import { countedHeld } from "../base/text/held-count.ts";
 import { formatDuration } from "../base/time/duration.ts";
 import { besideProblems, holdProblems } from "./beside-health.ts";
@@ -267,7 +266,7 @@ function stayingProblem({ pods, on }: NonNullable<NonNullable<Parts["eviction"]>
   return {
     type: "PodsStaying",
     severity: "info",
-    message: `${counted(pods, "pod")} on silent boards (${on.join(", ")}) ${pods === 1 ? "stays" : "stay"}, because an eviction would gain no second copy, or because an annotation says so`,
+    message: `${countedHeld(pods, "pod")} on silent boards (${on.join(", ")}) ${pods === 1 ? "stays" : "stay"}, because an eviction would gain no second copy, or because an annotation says so`,
     hint: `siteward why node/${first} gives the reason for each; if the board is certainly dead: siteward cmd board.confirm-dead '${JSON.stringify({ board: first })}' --reason TEXT; for single pods: kubectl annotate pod POD siteward.dev/on-silence=replace-when-lost`,
   };
 }

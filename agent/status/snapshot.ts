@@ -73,8 +73,7 @@ const isInstant = (value: unknown): value is Instant => typeof value === "object
 
 /**
  * The members whose change justifies a write before the regular interval. Ages, counters and sizes change all the time
- * and are left out,
- * except those of a drain, which somebody waits for.
+ * and are left out, except those of a drain, because an operator waits for it.
  */
 export function significantState(status: Status): string {
   const { health, identity, leader, link, zones, boards, eviction, controllers, config, clock, holds, commands } =

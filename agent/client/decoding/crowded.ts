@@ -31,6 +31,7 @@ export const maxKeptLength = 384 * 1024;
 const maxDropped = 2;
 /** Boards are judged by these kinds, and no tenant writes them. */
 const ofSite: readonly string[] = [nodes, leases, namespaces].map(({ kind }) => kind);
+export const isOfSite = ({ kind }: Resource<KubeObject>): boolean => ofSite.includes(kind);
 /** Where the identity is searched first, in characters. API servers write it at the beginning. */
 const headLength = 4096;
 
@@ -59,7 +60,7 @@ export const readingForm = (
   kept: (resource: Resource<KubeObject>) => MemberFilter,
 ): ReadingForm => {
   const scale = crowdScaleOf(resource);
-  const longest = ofSite.includes(resource.kind) ? Number.POSITIVE_INFINITY : scale * maxKeptLength;
+  const longest = isOfSite(resource) ? Number.POSITIVE_INFINITY : scale * maxKeptLength;
   const longestText = resource.kind === pods.kind ? Number.POSITIVE_INFINITY : maxDropped * longest;
   return { kept: kept(resource), scale, longest, longestText, parse: parserOf(resource) };
 };

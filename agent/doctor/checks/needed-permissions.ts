@@ -54,7 +54,15 @@ function rules({ controllers, daemonSet, judgement, leader, site }: Config): rea
     ...leaseNamespaces(leader)
       .slice(1)
       .map((namespace): Rule => [ofLeases, "leases", "list", { namespace }]),
-    ["", "namespaces", "get", { optional: "clusters are distinguished only by their address" }],
+    [
+      "",
+      "namespaces",
+      "get",
+      {
+        optional:
+          "clusters are distinguished only by their address, and siteward.dev/on-silence of a namespace is ignored",
+      },
+    ],
     ...when(site.namespaceSelector !== undefined, ["", "namespaces", "list watch"]),
     ...when(
       judgement.policy === "evidence" && runs("taintEviction"),
