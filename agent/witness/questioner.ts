@@ -128,6 +128,9 @@ export class Questioner {
     const isOpen = await this.#port.open(signal);
     const asked = this.#next(doubted).filter((board) => this.#askDoubted(board, targets, isOpen));
     const controls = this.#needsControl(asked) ? this.#controls(targets, now) : [];
+    // A question that cannot be sent shows nothing, so it remains due.
+    const tried = due.filter((board) => isOpen || targets.announced(board) === undefined);
+    for (const board of tried) this.#deps.calibration.tried(board, now);
     for (const board of [...due, ...controls]) {
       const announced = targets.announced(board);
       if (announced) this.#port.ask(board, announced);
@@ -209,7 +212,6 @@ export class Questioner {
     for (const board of targets.others()) {
       if (due.length === maxCalibrated) break;
       if (this.#doubted.has(board) || !calibration.isDue(board, now)) continue;
-      calibration.tried(board, now);
       due.push(board);
     }
     return due;

@@ -149,6 +149,21 @@ describe("a new leader", () => {
     expect([story.asked("pi-2"), story.asked("pi-3")]).toEqual([25, 25]);
   });
 
+  test("whose port cannot be opened says so all the time, and asks each board as soon as it can", async () => {
+    const story = new Story("pi-2", "pi-3");
+    story.on("pi-2", "pi-3");
+    await story.clock.settle();
+    story.lan.refusal = Object.assign(new Error("socket EACCES"), { code: "EACCES" });
+    await story.lead();
+    for (let minute = 0; minute < 40; minute++) {
+      await story.clock.advance("1m");
+      expect(story.questioner.problem).toBe("EACCES");
+    }
+    story.lan.refusal = undefined;
+    await story.clock.advance("10s");
+    expect([story.covers("pi-2"), story.covers("pi-3"), story.questioner.problem]).toEqual([true, true, undefined]);
+  });
+
   test("asks nobody before it knows which boards are silent", async () => {
     const story = new Story("pi-2");
     story.on("pi-2");
