@@ -275,7 +275,11 @@ const judgedBy = [nodes, leases].map(resourceName);
  * period. After a change of leader or an outage, a lost board stays lost until it reports, even during its new grace
  * period.
  */
-function boardsPart({ boards, judgedAt }: SiteMemory, { config, current }: ReportedSite, now: Instant): BoardsPart {
+function boardsPart(
+  { boards, zones, judgedAt }: SiteMemory,
+  { config, current }: ReportedSite,
+  now: Instant,
+): BoardsPart {
   const { gracePeriod } = config.nodeLifecycle;
   const hasReported = ({ health: { reportedAt } }: BoardRecord): boolean =>
     reportedAt !== undefined && elapsed(reportedAt, now) <= gracePeriod;
@@ -296,7 +300,7 @@ function boardsPart({ boards, judgedAt }: SiteMemory, { config, current }: Repor
       if (isCordoned) off.push(board);
       else if (isWitnessed(verdict)) cutOff.push({ ...board, witness: witnessOf(name, verdict, config.board.node) });
       else {
-        const heldUntil = judgedAt && heldUntilOf(record, judgedAt);
+        const heldUntil = judgedAt && heldUntilOf(record, zones.get(record.zone)?.heldMs, judgedAt);
         silent.push({ ...board, ...(confirmedBy !== undefined && { confirmedBy }), ...(heldUntil && { heldUntil }) });
       }
     }
@@ -312,11 +316,19 @@ function boardsPart({ boards, judgedAt }: SiteMemory, { config, current }: Repor
   };
 }
 
-/** When the hold of a board ends, if nothing is known of it until then; undefined if it is not held. */
-function heldUntilOf({ verdict, evidence, confirmedBy }: BoardRecord, judgedAt: Instant): Instant | undefined {
-  if (!verdict.held || evidence === undefined || confirmedBy !== undefined) return undefined;
-  const left = holdLeft(evidence);
-  return left === undefined ? undefined : shifted(judgedAt, left);
+/**
+ * When the hold of a board, or that of its zone, ends, if nothing is known of them until then; undefined if neither is
+ * held. `ofZone`: what was left of the zone's hold.
+ */
+function heldUntilOf(
+  { verdict, evidence, confirmedBy }: BoardRecord,
+  ofZone: Millis | undefined,
+  judgedAt: Instant,
+): Instant | undefined {
+  if (confirmedBy !== undefined) return undefined;
+  const own = verdict.held && evidence ? holdLeft(evidence) : undefined;
+  const left = Math.max(own ?? -1, ofZone ?? -1);
+  return left < 0 ? undefined : shifted(judgedAt, left);
 }
 
 const witnessOf = (name: string, { verdict }: Verdict, own: string): NonNullable<NamedBoard["witness"]> => {

@@ -142,8 +142,9 @@ export function sentence(
     const confirmed = first.confirmedBy === undefined ? "" : `; ${first.confirmedBy} confirmed that it is dead`;
     const { heldUntil } = first;
     const held =
-      heldUntil && `; nothing shows whether it runs, so its pods stay until ${timeOf(heldUntil, now)}, or until it is`;
-    return `${first.name} ${one} ${whenOf(first, now)}${confirmed}${held ? `${held} confirmed dead` : ""}`;
+      heldUntil &&
+      `; its pods stay until ${timeOf(heldUntil, now)}, unless it is confirmed dead (siteward why node/${first.name})`;
+    return `${first.name} ${one} ${whenOf(first, now)}${confirmed}${held ?? ""}`;
   }
   const names = some.map((board) => {
     const confirmed = board.confirmedBy === undefined ? "" : `, confirmed dead by ${board.confirmedBy}`;

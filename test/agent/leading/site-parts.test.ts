@@ -243,3 +243,30 @@ test("they are reported as well where each outage ends the leader's term", async
     expect(postponed()).toEqual(term < 3 ? undefined : ["pi-2"]);
   }
 });
+
+test("the status names until when the pods of a held board stay, also if its zone is held", async () => {
+  const counted = { questions: 7, overMs: 30_000, at: undefined };
+  const site = new SiteModel({ policy: "evidence", ownNode: "pi-3" });
+  for (const name of ["pi-1", "pi-2"]) site.board(name, { zone: "hall" });
+  for (const name of ["pi-3", "pi-4", "pi-5"]) site.board(name, { zone: "office" });
+  await site.run("1m");
+  for (const name of ["pi-1", "pi-2"]) {
+    site.silence(name);
+    site.unanswered(name, { counted });
+  }
+  site.silence("pi-4");
+  site.unanswered("pi-4", { isCalibrated: false, counted });
+  const fell = site.now;
+  await site.run("2m");
+  const { lost } = partsOf(site).boards ?? {};
+  const left = lost?.some.map(({ name, heldUntil }) => [
+    name,
+    heldUntil && Math.round(elapsed(fell, heldUntil) / 10_000),
+  ]);
+  // The grace period and 15 minutes, in tens of seconds; the last heartbeats were up to ten seconds before.
+  expect(left).toEqual([
+    ["pi-1", expect.closeTo(94, -1)],
+    ["pi-2", expect.closeTo(94, -1)],
+    ["pi-4", expect.closeTo(94, -1)],
+  ]);
+});
