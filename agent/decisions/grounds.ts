@@ -144,6 +144,8 @@ export interface AskedFacts extends CountedQuestions {
   readonly calibrated?: true;
   /** Set if an earlier leader found the board lost, and it has given no sign of life since. */
   readonly foundLost?: true;
+  /** How long ago this leader asked the question to which the silent board last answered that it runs; absent if it never did. */
+  readonly answeredMs?: Millis;
   /** The last questions to anyone, if nobody answered them, several boards and the gateway; absent if somebody did. */
   readonly alone?: CountedQuestions;
 }

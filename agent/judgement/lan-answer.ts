@@ -29,6 +29,10 @@ export interface LanAnswer {
 export const answerValidFor: Millis = 30_000;
 const fewestQuestions = 6;
 
+/** How long ago the board last answered that it runs; undefined if it answered that its kubelet does not. */
+export const sinceAnswer = ({ askedAt, kubelet, isRebooted }: LanAnswer, now: Instant): Millis | undefined =>
+  kubelet.is === "ok" || (kubelet.is === "unknown" && !isRebooted) ? Math.floor(elapsed(askedAt, now)) : undefined;
+
 /** What a board's last word shows now; undefined if there is none, or it is too old. */
 export function heardNow(word: LanAnswer | undefined, unmanagedHold: Millis, now: Instant): Heard | undefined {
   if (word === undefined) return undefined;

@@ -40,7 +40,13 @@ const silenceMembers = {
     word("kubelet ok", "kubelet unknown", "kubelet down", "kubelet down too long", "no kubelet since boot"),
   ),
   asked: optional(
-    record({ ...counted, calibrated: optional(yes), foundLost: optional(yes), alone: optional(record(counted)) }),
+    record({
+      ...counted,
+      calibrated: optional(yes),
+      foundLost: optional(yes),
+      answeredMs: optional(ms),
+      alone: optional(record(counted)),
+    }),
   ),
   holdMs: optional(ms),
   earlierMs: optional(ms),

@@ -156,10 +156,18 @@ function unansweredBy(evidence: Evidence): Verdict | undefined {
 
 /** How much is left of the time for which a silent board is held if nothing is known of it; undefined if it is over. */
 export function holdLeft(evidence: Evidence): Millis | undefined {
-  const { graceMs, holdMs = 0 } = evidence;
-  const left = graceMs + holdMs - wholeSilence(evidence);
+  const left = evidence.graceMs + (evidence.holdMs ?? 0) - unexplainedSilence(evidence);
   return left >= 0 ? left : undefined;
 }
+
+/**
+ * How long nothing has shown that the board runs, its grace period included. A hold begins with the last answer on the LAN:
+ * a board that answered throughout a long outage of its link must not lose its pods as soon as the LAN fails as well.
+ */
+export const unexplainedSilence = (
+  evidence: Pick<Evidence, "silentMs" | "missedMs" | "earlierMs" | "graceMs" | "asked">,
+): Millis =>
+  Math.min(wholeSilence(evidence), evidence.graceMs + (evidence.asked?.answeredMs ?? Number.POSITIVE_INFINITY));
 
 /**
  * How long the board has been silent, earlier terms included. A leader that has led before remembers time that earlier

@@ -5,7 +5,7 @@ import type { Cause } from "../../execution/actions.ts";
 import type { EarlierSilence } from "../../judgement/lan-silence.ts";
 import { isQuarantineActive } from "../../judgement/link.ts";
 import { whyNotOnVerdict } from "../../judgement/ruling.ts";
-import { type Evidence, isSilent, isWitnessed, type Verdict, wholeSilence } from "../../judgement/verdict.ts";
+import { type Evidence, isSilent, isWitnessed, unexplainedSilence, type Verdict } from "../../judgement/verdict.ts";
 import { afterWrite, type Examined, lastSignOf, type NodeHealth, needsUnknownCondition } from "./health.ts";
 import type { BoardRecord, SiteMemory } from "./memory.ts";
 import { confirmedDeadBy } from "./out-of-service.ts";
@@ -88,7 +88,7 @@ function silenceToPass({ sighting, health, evidence, verdict }: Examined): Earli
   if (evidence.asked === undefined || !isSilent(verdict)) return health.earlier;
   return {
     sign: lastSignOf(sighting.node, sighting.lease),
-    silentMs: wholeSilence(evidence),
+    silentMs: unexplainedSilence(evidence),
     isLost: verdict.verdict === "lost" || health.earlier?.isLost === true,
   };
 }

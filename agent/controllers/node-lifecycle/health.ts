@@ -3,7 +3,7 @@ import type { Node, NodeCondition } from "../../api/core.ts";
 import { elapsed, type Instant, isAfter, laterOf, type Millis, shifted } from "../../base/clock.ts";
 import type { GateFacts } from "../../decisions/grounds.ts";
 import { confirmedBy, digestOfSign, type Holds } from "../../holds/holds.ts";
-import { heardNow } from "../../judgement/lan-answer.ts";
+import { heardNow, sinceAnswer } from "../../judgement/lan-answer.ts";
 import { askedFacts, type EarlierSilence, type LanReport } from "../../judgement/lan-silence.ts";
 import type { Link } from "../../judgement/link.ts";
 import { hasContinued, type PastSilences, silenceBegan } from "../../judgement/past-silence.ts";
@@ -170,7 +170,12 @@ function onLan(
 ): Pick<Evidence, "heard" | "asked" | "holdMs" | "earlierMs"> {
   const heard = heardNow(lan?.word, unmanagedHold, now);
   if (heard !== undefined || lan?.unanswered === undefined) return { heard };
-  const asked = { ...askedFacts(lan.unanswered), ...(earlier?.isLost && { foundLost: true as const }) };
+  const answeredMs = lan.word && sinceAnswer(lan.word, now);
+  const asked = {
+    ...askedFacts(lan.unanswered),
+    ...(earlier?.isLost && { foundLost: true as const }),
+    ...(answeredMs !== undefined && { answeredMs }),
+  };
   return { heard, asked, holdMs: unprovenHold, earlierMs: earlier?.silentMs };
 }
 

@@ -59,6 +59,26 @@ describe("a silent board that does not answer on the LAN", () => {
     expect([verdictOn(site), site.exists("web")]).toEqual(["cut-off", true]);
   });
 
+  test.each([
+    ["the leader hears nobody any more", { counted: { questions: 0, overMs: 0, at: undefined }, alone: counted }],
+    ["nobody answers in the same rounds", { counted: { questions: 0, overMs: 0, at: undefined } }],
+  ])("after answering for an hour without its link is held from its last answer on, if %s", async (_, found) => {
+    const site = await silent(undefined);
+    site.answer("pi-1", { is: "ok" });
+    await site.run("1h");
+    expect([verdictOn(site), site.exists("web")]).toEqual(["cut-off", true]);
+    site.answer("pi-1", undefined);
+    site.unanswered("pi-1", found);
+    await site.run("14m");
+    expect([site.noExecute("pi-1"), site.exists("web")]).toEqual([[], true]);
+    // Another leader does not begin anew, and does not take the hour for time that was held.
+    await site.lead({ budget: site.budget });
+    await site.run("50s");
+    expect(site.noExecute("pi-1")).toEqual([]);
+    await site.run("5m");
+    expect(site.exists("web")).toBe(false);
+  });
+
   test("is held no longer once an operator confirms its zone dead", async () => {
     const site = await silent(unheard);
     await site.run("5m");
