@@ -5,6 +5,7 @@ import {
   areStrings,
   isAbsent,
   isFields,
+  isObjectName,
   isOptional,
   isText,
   keepConditions,
@@ -95,7 +96,7 @@ function isContainer(container: ParsedFields): boolean {
 
 function keepClaim(volume: ParsedFields): boolean {
   const claim = section(volume, "persistentVolumeClaim");
-  if (claim && !isText(claim.claimName)) delete volume.persistentVolumeClaim;
+  if (claim && !isObjectName(claim.claimName)) delete volume.persistentVolumeClaim;
   return isText(volume.name);
 }
 

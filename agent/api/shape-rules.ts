@@ -126,3 +126,10 @@ export function keepConditions(status: ParsedFields): void {
     return isText(condition.type) && isText(condition.status);
   });
 }
+
+/**
+ * Whether an object can have this name: a DNS-1123 subdomain. The API server does not check every reference to another
+ * object, and a name such as `..` in a request's path would mean something else.
+ */
+export const isObjectName = (value: unknown): value is string =>
+  typeof value === "string" && value.length <= 253 && /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/.test(value);

@@ -2,6 +2,7 @@ import { checkPod, isOptionalSelector } from "./pod-shape.ts";
 import {
   areTexts,
   hasTooManyLabels,
+  isObjectName,
   isOptional,
   isText,
   keepConditions,
@@ -79,7 +80,7 @@ function checkVolume(volume: ParsedFields): string | undefined {
 
 function checkClaim(claim: ParsedFields): string | undefined {
   const spec = section(claim, "spec");
-  if (spec) keepOnly(spec, "volumeName", "string");
+  if (spec && !isObjectName(spec.volumeName)) delete spec.volumeName;
   return undefined;
 }
 

@@ -208,7 +208,9 @@ function waitOf(
     }
     case "no-gain": {
       const reason = move && reasonToStay(move);
-      const recheckAfter = move?.obstacle === undefined ? gainRecheck.later : gainRecheck.soon;
+      // A volume rarely becomes usable elsewhere, and its claim would be read again for each question.
+      const isShort = move?.obstacle !== undefined && move.obstacle !== "volume";
+      const recheckAfter = isShort ? gainRecheck.soon : gainRecheck.later;
       return reason && { restraint: { why: ruling, reason, ...(move.of && { of: move.of }) }, recheckAfter };
     }
     case "valve":

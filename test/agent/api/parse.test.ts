@@ -1,7 +1,14 @@
 import { describe, expect, test } from "vitest";
 import type { KubeObject } from "../../../agent/api/meta.ts";
 import { parseObject } from "../../../agent/api/parse.ts";
-import { leases, namespaces, nodes, pods, type Resource } from "../../../agent/api/resources.ts";
+import {
+  leases,
+  namespaces,
+  nodes,
+  persistentVolumeClaims,
+  pods,
+  type Resource,
+} from "../../../agent/api/resources.ts";
 
 const meta = (more: object = {}) => ({ name: "web", namespace: "default", uid: "u1", resourceVersion: "7", ...more });
 
@@ -179,4 +186,21 @@ test("an annotation of two megabytes is accepted", () => {
   expect(accepted({ metadata: meta({ annotations: { big } }) }, pods).metadata.annotations?.big).toHaveLength(
     big.length,
   );
+});
+
+test.each([
+  ["data-0.db", true],
+  ["..", false],
+  [".", false],
+  ["", false],
+  ["a/b", false],
+  ["Data", false],
+  ["x".repeat(253), true],
+  ["x".repeat(254), false],
+])("a reference to a claim or a volume of the name %j is kept: %s", (name, isKept) => {
+  const spec = { containers: [], volumes: [{ name: "data", persistentVolumeClaim: { claimName: name } }] };
+  const pod = accepted({ metadata: meta(), spec }, pods);
+  expect(pod.spec?.volumes?.[0]?.persistentVolumeClaim?.claimName).toBe(isKept ? name : undefined);
+  const claim = accepted({ metadata: meta(), spec: { volumeName: name } }, persistentVolumeClaims);
+  expect(claim.spec?.volumeName).toBe(isKept ? name : undefined);
 });
