@@ -83,17 +83,17 @@ describe.skipIf(whyNot !== undefined)("boards with an uplink and a LAN of their 
     const board = follower();
     network.cutUplink(board);
     await untilUnknown(board);
-    await expectNoHarm(20);
+    await expectNoHarm(10);
     expect(await why(board)).toContain("it answers on the LAN");
     network.mendUplink(board);
     await until("it is ready", async () => (await kube.ready(board)) === "True", 60);
-    await expectNoHarm(5);
+    await expectNoHarm(3);
   });
 
   test("a board that loses only the LAN is not judged at all", async () => {
     const board = follower();
     network.unplugLan(board);
-    await expectNoHarm(25);
+    await expectNoHarm(20);
     expect(await kube.ready(board)).toBe("True");
   });
 
@@ -109,22 +109,21 @@ describe.skipIf(whyNot !== undefined)("boards with an uplink and a LAN of their 
     network.cutUplink(board);
     await until("another board leads", () => site.leading !== board && site.leader?.isReady === true, 60);
     await untilUnknown(board);
-    await expectNoHarm(20);
+    await expectNoHarm(10);
   });
 
   test("an uplink that carries nothing back to the board is a failed one", async () => {
     const board = follower();
     network.cutDownlink(board);
     await untilUnknown(board);
-    await expectNoHarm(20);
+    await expectNoHarm(10);
   });
 
   test("an uplink that flaps harms no board", async () => {
     const board = follower();
     for (const [cut, mended] of [
       [20, 4],
-      [25, 2],
-      [18, 8],
+      [22, 2],
     ] as const) {
       network.cutUplink(board);
       await expectNoHarm(cut);
