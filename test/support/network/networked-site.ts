@@ -117,7 +117,7 @@ export class NetworkedSite {
   }
 
   async stop(): Promise<void> {
-    for (const board of this.agents.keys()) await this.powerOff(board);
+    for (let board = 0; board < this.#boards; board++) await this.powerOff(board);
     this.#relay?.kill("SIGKILL");
     this.#door?.close();
     await this.kube.stop();
