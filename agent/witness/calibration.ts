@@ -35,13 +35,17 @@ export class Calibration {
 
   /** Whether the board answered within the last day, with the key that its Node has now. */
   covers(board: string, key: string, now: Instant): boolean {
-    const heard = this.#reaches.get(board)?.heard;
-    return heard !== undefined && heard.key === key && isRecent(heard.at, now);
+    return this.wasHeard(board, now) && this.#reaches.get(board)?.heard?.key === key;
+  }
+
+  /** Whether the board answered within the last day, with whatever key. */
+  wasHeard(board: string, now: Instant): boolean {
+    return isHeard(this.#reaches.get(board), now);
   }
 
   /** Whether any board answered within the last day. */
   hasAny(now: Instant): boolean {
-    for (const { heard } of this.#reaches.values()) if (heard && isRecent(heard.at, now)) return true;
+    for (const reach of this.#reaches.values()) if (isHeard(reach, now)) return true;
     return false;
   }
 
@@ -68,7 +72,7 @@ export class Calibration {
 
   /** The boards that answered within the last day, by name. */
   heardBefore(now: Instant): readonly string[] {
-    return [...this.#reaches].flatMap(([name, { heard }]) => (heard && isRecent(heard.at, now) ? name : [])).sort();
+    return [...this.#reaches].flatMap(([name, reach]) => (isHeard(reach, now) ? name : [])).sort();
   }
 
   #reachOf(board: string): Reach {
@@ -83,4 +87,5 @@ export class Calibration {
   }
 }
 
-const isRecent = (at: Instant, now: Instant): boolean => elapsed(at, now) < calibratedFor;
+const isHeard = (reach: Reach | undefined, now: Instant): boolean =>
+  reach?.heard !== undefined && elapsed(reach.heard.at, now) < calibratedFor;

@@ -36,6 +36,12 @@ interface Round {
   readonly throughGateway: Set<string>;
 }
 
+/** A board that is asked as a control. */
+interface Control {
+  readonly board: string;
+  readonly announced: Announcement;
+}
+
 const period: Millis = 5000;
 /**
  * Maximum number of boards asked at the same time. If more are in doubt, those that were asked longest ago come first.
@@ -68,7 +74,8 @@ export class Questioner {
   /** The boards in doubt that answered in the last round. */
   #answering: ReadonlySet<string> = new Set();
   #doubted: ReadonlySet<string> = new Set();
-  #nextControl = 0;
+  /** The control that was asked last; empty if none was. */
+  #lastControl = "";
   #targets: QuestionTargets | undefined;
 
   constructor(ambient: Ambient, deps: QuestionerDeps) {
@@ -128,15 +135,15 @@ export class Questioner {
     const isOpen = await this.#port.open(signal);
     const asked = this.#next(doubted).filter((board) => this.#askDoubted(board, targets, isOpen));
     const controls = this.#needsControl(asked) ? this.#controls(targets, now) : [];
-    // A question that cannot be sent shows nothing, so it remains due.
-    const tried = due.filter((board) => isOpen || targets.announced(board) === undefined);
-    for (const board of tried) this.#deps.calibration.tried(board, now);
-    for (const board of [...due, ...controls]) {
+    for (const board of due) {
       const announced = targets.announced(board);
+      // A question that cannot be sent shows nothing, so it remains due.
+      if (isOpen || announced === undefined) this.#deps.calibration.tried(board, now);
       if (announced) this.#port.ask(board, announced);
     }
+    for (const { board, announced } of controls) this.#port.ask(board, announced);
     const throughGateway = new Set<string>();
-    this.#round = { doubted: asked, controls, throughGateway };
+    this.#round = { doubted: asked, controls: controls.map(({ board }) => board), throughGateway };
     if (controls.length > 0 && this.#alone.questions === 0) return;
     for (const board of asked.filter((one) => this.#isOpen(one)).slice(0, maxThroughGateway)) {
       const { addresses } = targets.announced(board) ?? { addresses: [] };
@@ -175,8 +182,11 @@ export class Questioner {
       const hasControl = controls.length > 0 ? heard.length > 0 : heard.length > 0 || throughGateway.has(board);
       if (hasControl) this.#counts.set(board, counting(this.#counts.get(board) ?? noneCounted, at));
     }
-    const calibrated = new Set(this.#deps.calibration.heardBefore(this.#ambient.clock.now()));
-    const silent = boards.filter((board) => calibrated.has(board) && this.#port.outcome(board) === "unanswered");
+    const now = this.#ambient.clock.now();
+    const { calibration } = this.#deps;
+    const silent = boards.filter(
+      (board) => calibration.wasHeard(board, now) && this.#port.outcome(board) === "unanswered",
+    );
     const [first] = silent;
     const at = first === undefined ? undefined : this.#port.askedAt(first);
     const isAlone = heard.length === 0 && throughGateway.size === 0 && silent.length >= severalBoards;
@@ -192,17 +202,20 @@ export class Questioner {
     return asked.some((board) => this.#isOpen(board));
   }
 
-  /** Boards that are not in doubt, and answered before, in turn. */
-  #controls(targets: QuestionTargets, now: Instant): readonly string[] {
+  /** Boards that are not in doubt, and answered before, in turn. Reads the Nodes of no more boards than it has to. */
+  #controls(targets: QuestionTargets, now: Instant): readonly Control[] {
     const { calibration } = this.#deps;
-    const usable = calibration.heardBefore(now).filter((board) => {
-      const where = this.#doubted.has(board) ? undefined : targets.announced(board);
-      return where !== undefined && calibration.covers(board, where.key, now);
-    });
-    const first = this.#nextControl;
-    this.#nextControl += controlsPerRound;
-    const chosen = Array.from({ length: Math.min(controlsPerRound, usable.length) }, (_, index) => first + index);
-    return chosen.flatMap((index) => usable[index % usable.length] ?? []);
+    const heard = calibration.heardBefore(now);
+    const after = heard.findIndex((board) => board > this.#lastControl);
+    const inTurn = after < 0 ? heard : [...heard.slice(after), ...heard.slice(0, after)];
+    const chosen: Control[] = [];
+    for (const board of inTurn) {
+      if (chosen.length === controlsPerRound) break;
+      const announced = this.#doubted.has(board) ? undefined : targets.announced(board);
+      if (announced && calibration.covers(board, announced.key, now)) chosen.push({ board, announced });
+    }
+    this.#lastControl = chosen.at(-1)?.board ?? "";
+    return chosen;
   }
 
   /** The boards to ask only in order to know whether they can be heard. */
