@@ -4,7 +4,7 @@ import { LargeBodies, largeFrom } from "../../storage/large-bodies.ts";
 import type { DiskRoom } from "../../storage/state-folder.ts";
 import { type KubeObject, keyOf } from "../api/meta.ts";
 import { pods, type Resource, resourceName } from "../api/resources.ts";
-import { jsonLength } from "../base/json-length.ts";
+import { jsonLength } from "../base/json.ts";
 import { crowdScaleOf, isOfSite, maxKeptLength } from "../client/decoding/crowded.ts";
 
 export interface CacheRoomDeps {

@@ -7,7 +7,7 @@ import { TaskGroup } from "../base/concurrency/tasks.ts";
 import type { Io } from "../base/io.ts";
 import type { Progress } from "../base/progress.ts";
 import { bootId, hardware } from "../board/facts.ts";
-import { gatewayNear } from "../board/gateway.ts";
+import { gatewayNear } from "../board/kernel-routes.ts";
 import { localAddresses } from "../board/local-addresses.ts";
 import { readFact } from "../board/read-fact.ts";
 import type { Credentials } from "../client/credentials/credentials.ts";

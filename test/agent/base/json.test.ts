@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { asRecord, jsonPointerToken, memberOf, recordIn } from "../../../agent/base/json.ts";
+import { asRecord, jsonLength, jsonPointerToken, memberOf, recordIn } from "../../../agent/base/json.ts";
 
 test.each([
   ["an object is read", '{"a":1}', { a: 1 }],
@@ -38,4 +38,21 @@ test("a value that is not an object counts as an empty object", () => {
 
 test("a step of a JSON pointer escapes slashes and tildes in names", () => {
   expect(jsonPointerToken("a/b~c")).toBe("/a~1b~0c");
+});
+
+test.each<unknown>([
+  { metadata: { name: "web", labels: { app: "web" } }, spec: { ports: [{ name: "http", protocol: "TCP" }] } },
+  { text: "x".repeat(1000), list: ["a", "b"] },
+  [],
+  {},
+  "text",
+])("the length of %j is that of its JSON, give or take a sign per value", (value) => {
+  const exact = JSON.stringify(value).length;
+  expect(Math.abs(jsonLength(value) - exact)).toBeLessThanOrEqual(exact / 8 + 1);
+});
+
+test("the search ends soon after the limit", () => {
+  const list = Array.from({ length: 1_000_000 }, () => "x");
+  expect(jsonLength({ list }, 1000)).toBeLessThan(1100);
+  expect(jsonLength({ list: ["x".repeat(2000)] }, 1000)).toBeGreaterThan(1000);
 });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { gatewayNear } from "../../../agent/board/gateway.ts";
+import { gatewayNear } from "../../../agent/board/kernel-routes.ts";
 
 const head = "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT\n";
 /** eth0 is 192.168.7.0/24 with the router 192.168.7.254. */
