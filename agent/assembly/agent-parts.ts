@@ -182,11 +182,11 @@ function apiPart(
 }
 
 function outagePart(
-  { number, startedAt: began, endedAt: ended, kind }: NonNullable<ApiLinkView["lastOutage"]>,
+  { number, startedAt, endedAt, kind }: NonNullable<ApiLinkView["lastOutage"]>,
   work: ReportedAgent["work"],
 ): ApiPart["lastOutage"] {
-  const { boards, pods } = work.heldSince(began);
-  return { number, from: began, to: ended, why: kind, boardsHeld: boards, podsHeld: pods };
+  const { boards, pods } = work.heldSince(startedAt);
+  return { number, from: startedAt, to: endedAt, why: kind, boardsHeld: boards, podsHeld: pods };
 }
 
 function watchPart(

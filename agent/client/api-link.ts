@@ -126,23 +126,18 @@ export class ApiLink {
    * The watches of boards were interrupted for longer than `link.blip`, and are live again. This is an outage too, because
    * boards are judged and evicted as after any other, unless requests have shown the same one.
    */
-  onSilence(began: Instant, ended: Instant): void {
-    if (this.#state === "down" || this.#isPartOfLast(began)) return;
-    this.#lastOutage = {
-      number: (this.#lastOutage?.number ?? 0) + 1,
-      startedAt: began,
-      endedAt: ended,
-      kind: "silence",
-    };
+  onSilence(startedAt: Instant, endedAt: Instant): void {
+    if (this.#state === "down" || this.#isPartOfLast(startedAt)) return;
+    this.#lastOutage = { number: (this.#lastOutage?.number ?? 0) + 1, startedAt, endedAt, kind: "silence" };
     this.#ambient.log.warn("heartbeats could not be received, although no request failed", {
-      awayMs: Math.round(elapsed(began, ended)),
+      awayMs: Math.round(elapsed(startedAt, endedAt)),
     });
     this.#changed();
   }
 
   /** Whether an interruption that began at this instant overlaps the last outage. */
-  #isPartOfLast(began: Instant): boolean {
-    return this.#lastOutage !== undefined && elapsed(began, this.#lastOutage.endedAt) >= 0;
+  #isPartOfLast(startedAt: Instant): boolean {
+    return this.#lastOutage !== undefined && elapsed(startedAt, this.#lastOutage.endedAt) >= 0;
   }
 
   /** How far the API server's clock is ahead of this board's clock; undefined before the first response with a date. */

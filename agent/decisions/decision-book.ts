@@ -87,7 +87,7 @@ const retry: Millis = 60_000;
  */
 const maxOpen = 256;
 /** A failed story ends once the act has not been tried for this long; another attempt begins a new one. */
-const maxBackoff: Millis = 3_600_000;
+const failedStoryRest: Millis = 3_600_000;
 /** Maximum number of stories waiting to be stored. */
 const maxWaiting = 256;
 /** Maximum number of objects named for each group of acts that are held back. */
@@ -286,7 +286,7 @@ export class DecisionBook implements Decisions {
   }
 
   #isOver(story: Story): boolean {
-    return hasFailed(story) && elapsed(story.movedAt, this.#ambient.clock.now()) > maxBackoff;
+    return hasFailed(story) && elapsed(story.movedAt, this.#ambient.clock.now()) > failedStoryRest;
   }
 
   /** Stops following a story. */

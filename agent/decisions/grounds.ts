@@ -146,7 +146,7 @@ export interface AskedFacts extends CountedQuestions {
   readonly foundLost?: true;
   /** How long ago this leader asked the question to which the silent board last answered that it runs; absent if it never did. */
   readonly answeredMs?: Millis;
-  /** The last questions to anyone, if nobody answered them, several boards and the gateway; absent if somebody did. */
+  /** The last rounds of questions, if neither several boards nor the gateway answered any of them; absent otherwise. */
   readonly alone?: CountedQuestions;
 }
 
@@ -188,7 +188,7 @@ export interface SilenceFacts {
   /** What the board's own word showed; absent if there was none, or the board was not asked. */
   readonly heard?: Heard;
   /**
-   * What came of the questions that it did not answer; absent if it answered, if it was not asked, or if nobody on the
+   * What came of the questions that it did not answer; absent if it answered, if it was not asked, or if no board of the
    * site answers this leader.
    */
   readonly asked?: AskedFacts;

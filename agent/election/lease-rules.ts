@@ -52,7 +52,7 @@ export type LeaseState =
 /** This board's knowledge of the Lease. */
 export interface Observation {
   readonly state: LeaseState;
-  /** When this board last saw the Lease change, whoever changed it: each edit counts, even that of a label. */
+  /** When this board last saw the Lease change. Every edit counts, even one of a label by another client. */
   readonly changedAt: Instant;
   /**
    * The highest term ever seen; the next claim writes a higher one, even into a recreated Lease. Undefined if none has

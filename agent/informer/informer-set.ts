@@ -77,7 +77,7 @@ const shares = new Map([
 ]);
 const shareOf = (resource: Resource<KubeObject>): number => shares.get(resourceName(resource)) ?? 1 / 20;
 /** The pods' budget is divided by the number of boards, but by no less than this number. */
-const fewestBoards = 8;
+const minBoards = 8;
 /** Twice the interval at which a kubelet renews its Lease. */
 const heartbeatPollPeriod: Millis = 20_000;
 
@@ -250,7 +250,7 @@ export class InformerSet {
         this.#open(resource, {
           selection: onBoard(board),
           name: `${prefix}${board}`,
-          decodedBytes: (settings.decodedBytes * shareOf(resource)) / Math.max(boards, fewestBoards),
+          decodedBytes: (settings.decodedBytes * shareOf(resource)) / Math.max(boards, minBoards),
         }),
       stored: () =>
         storedResources(database)
@@ -261,7 +261,7 @@ export class InformerSet {
             this.#open(resource, {
               selection: unboundPods,
               name: prefix,
-              decodedBytes: (settings.decodedBytes * shareOf(resource)) / fewestBoards,
+              decodedBytes: (settings.decodedBytes * shareOf(resource)) / minBoards,
               // Called synchronously when the pod leaves the cache, so that the pod is always either in the cache or in
               // `handovers`.
               isGone: async (object, signal) => {

@@ -27,7 +27,7 @@ export interface LanAnswer {
  * questions, is not silence of the board.
  */
 export const answerValidFor: Millis = 30_000;
-const fewestQuestions = 6;
+const minLaterQuestions = 6;
 
 /** How long ago the board last answered that it runs; undefined if it answered that its kubelet does not. */
 export const sinceAnswer = ({ askedAt, kubelet, isRebooted }: LanAnswer, now: Instant): Millis | undefined =>
@@ -37,7 +37,7 @@ export const sinceAnswer = ({ askedAt, kubelet, isRebooted }: LanAnswer, now: In
 export function heardNow(word: LanAnswer | undefined, unmanagedHold: Millis, now: Instant): Heard | undefined {
   if (word === undefined) return undefined;
   const age = elapsed(word.askedAt, now);
-  if (age > answerValidFor && word.asked >= fewestQuestions) return undefined;
+  if (age > answerValidFor && word.asked >= minLaterQuestions) return undefined;
   // Containers outlive their kubelet, but not the boot: after a reboot, nothing runs until a kubelet starts it (D172).
   if (word.isRebooted && word.kubelet.is !== "ok") return "no kubelet since boot";
   switch (word.kubelet.is) {

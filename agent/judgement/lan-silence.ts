@@ -2,7 +2,7 @@ import { elapsed, type Instant, type Millis } from "../base/clock.ts";
 import type { AskedFacts, CountedQuestions } from "../decisions/grounds.ts";
 import type { LanAnswer } from "./lan-answer.ts";
 
-/** Questions on the LAN that count, although or because nobody answered them. */
+/** Unanswered questions on the LAN that count as evidence. */
 export interface Counted extends CountedQuestions {
   /** When the last of them was sent; undefined if there are none. */
   readonly at: Instant | undefined;
@@ -65,7 +65,7 @@ export const isEnough = ({ questions, overMs }: CountedQuestions): boolean =>
 /**
  * What it means that a board does not answer.
  *
- * gone: it could be heard before, does not answer now, and others do. isolated: this leader hears nobody. unheard: this
+ * gone: it could be heard before, does not answer now, and others do. isolated: no board answers this leader. unheard: this
  * leader has never heard it, so its silence says nothing. open: nothing is shown, or not yet.
  */
 export type LanSilence = "gone" | "isolated" | "unheard" | "open";

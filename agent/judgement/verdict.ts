@@ -11,7 +11,7 @@ import { shortenedGrace } from "./respites.ts";
  * nothing shows whether the board runs. lost: silent; it also does not answer on the LAN, where it could be heard, or
  * what answers there runs no pods. cut-off: silent, but a witness shows that the board runs: its own word, or the leader
  * that runs on it. unmanaged: silent; it says that it runs without its kubelet. dead: silent, and an operator confirmed
- * it. self-isolated: silent, but the leader hears nobody on the LAN, so the fault may be its own.
+ * it. self-isolated: silent, but no board answers the leader on the LAN, so the fault may be its own.
  */
 export interface Verdict {
   readonly verdict: VerdictName;

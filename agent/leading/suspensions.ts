@@ -17,7 +17,7 @@ const interval: Millis = 1000;
 /** How late that may be without meaning anything. */
 const lateness: Millis = 1000;
 /** How long it takes at least until the sockets have been read after a suspension. */
-const minSuspension: Millis = 2000;
+const minSettling: Millis = 2000;
 
 /**
  * Notices that the process was suspended. When it continues, its overdue timers run before its sockets are read, and a
@@ -59,7 +59,7 @@ export class Suspensions {
     this.#ranAt = now;
     const length = elapsed(before, now) - interval;
     if (length <= lateness) return;
-    const settling = Math.max(minSuspension, Math.min(length, this.#blip));
+    const settling = Math.max(minSettling, Math.min(length, this.#blip));
     this.#suspended = {
       from: before,
       settledAt: shifted(now, settling),

@@ -15,7 +15,7 @@ const pauses = { first: 2000, max: 60_000 };
 /** Pause between two checks whether the cache fills the disk, in milliseconds. */
 const roomPause: Millis = 10_000;
 /**
- * How often the cache is deleted within an hour to make room. Each time, the whole site is listed again; if it fills the
+ * Maximum number of times within an hour that the cache is deleted to make room. Each time, the whole site is listed again; if it fills the
  * disk again, something else does, or the disk is too small.
  */
 const maxDiscards = 3;

@@ -3,7 +3,7 @@ import { type Clock, deadline, type Millis } from "../base/clock.ts";
 
 /**
  * Asks the router of the LAN on which a board with one of these addresses is. True if it answered, so that this machine
- * reaches that LAN. False says nothing: there may be no router, or one that answers nobody. Never rejects.
+ * reaches that LAN. False says nothing: there may be no router, or one that does not answer. Never rejects.
  */
 export type AskGateway = (addresses: readonly string[]) => Promise<boolean>;
 

@@ -68,7 +68,7 @@ export class Questioner {
   readonly #keys = new Map<string, string>();
   /** The questions that boards in doubt left unanswered while others answered. */
   readonly #counts = new Map<string, Counted>();
-  /** Rounds in which nobody answered. */
+  /** The last rounds, if no board answered in any of them. */
   #alone = noneCounted;
   #round: Round | undefined;
   /** The boards in doubt that answered in the last round. */
@@ -90,7 +90,7 @@ export class Questioner {
     const key = this.#keys.get(board);
     const now = this.#ambient.clock.now();
     const { calibration } = this.#deps;
-    // If nobody answers this leader, the LAN is no witness on this site.
+    // If no board answers this leader, the LAN is no witness on this site.
     if (key === undefined || !calibration.hasAny(now)) return word && { word };
     const isCalibrated = calibration.covers(board, key, now);
     const unanswered = { isCalibrated, counted: this.#counts.get(board) ?? noneCounted, alone: this.#alone };

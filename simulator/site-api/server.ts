@@ -11,7 +11,7 @@ import { isWatch } from "./requests/pretty.ts";
 /** Bodies of at least this size are compressed, as in the kube-apiserver; for smaller ones it is not worthwhile. */
 const gzipFrom = 128 * 1024;
 /** A client that reads a list more slowly is disconnected; a watch may last as long as it requests. */
-const maxAnswerLength: Millis = 60_000;
+const maxAnswerTime: Millis = 60_000;
 const idleConnection: Millis = 120_000;
 
 type Handle = (request: ApiRequest) => Promise<ApiResponse>;
@@ -77,7 +77,7 @@ async function exchange(
   const request = { method: incoming.method ?? "GET", path, headers, signal: gone.signal };
   const response = body === undefined ? tooLargeBody(maxBodyBytes).response() : await handle({ ...request, body });
   const watches = isWatch(request);
-  const timer = watches ? undefined : clock.after(maxAnswerLength, () => outgoing.destroy());
+  const timer = watches ? undefined : clock.after(maxAnswerTime, () => outgoing.destroy());
   try {
     await send(response, outgoing, gone.signal, !watches && /\bgzip\b/.test(headers["accept-encoding"] ?? ""));
   } finally {

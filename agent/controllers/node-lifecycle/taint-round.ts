@@ -103,7 +103,7 @@ const hasJoined = (board: AfterConditions, memory: SiteMemory): boolean =>
 
 function recordsOf(
   boards: readonly AfterConditions[],
-  { inherited, removedBoards: forgotten, link }: MonitorPass,
+  { inherited, removedBoards, link }: MonitorPass,
   memory: SiteMemory,
   {
     fresh,
@@ -111,7 +111,7 @@ function recordsOf(
     now,
   }: { readonly fresh: boolean; readonly settings: NodeLifecycleSettings; readonly now: Instant },
 ): ReadonlyMap<string, BoardRecord> {
-  const records = new Map([...memory.boards].filter(([name]) => !forgotten.has(name)));
+  const records = new Map([...memory.boards].filter(([name]) => !removedBoards.has(name)));
   for (const board of boards) {
     const health = withMissed(board.health, memory.respites, { link, settings });
     const record = recordOf({ ...board, health }, memory.boards.get(board.name), inherited, now);

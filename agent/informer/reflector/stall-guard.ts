@@ -55,7 +55,7 @@ const minProgress = 16 * 1024;
  * An event that takes longer than this many limits ends the stream. With the default of 90 s that is 15 min, in which 8
  * MB, the longest event, arrive at 75 kbit/s.
  */
-const longestEvent = 10;
+const maxEventLimits = 10;
 
 export function guardAgainstStall(clock: Clock, { limit, parent, what, ask }: StallGuardOptions): StallGuard {
   const controller = new AbortController();
@@ -95,7 +95,7 @@ export function guardAgainstStall(clock: Clock, { limit, parent, what, ask }: St
       partial ??= { began: clock.now(), bytes: 0, unsettled: 0 };
       partial.bytes += bytes;
       partial.unsettled += bytes;
-      if (partial.unsettled < minProgress || elapsed(partial.began, clock.now()) >= longestEvent * limit) return;
+      if (partial.unsettled < minProgress || elapsed(partial.began, clock.now()) >= maxEventLimits * limit) return;
       partial.unsettled = 0;
       timer.touch();
     },
