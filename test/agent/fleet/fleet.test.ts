@@ -38,6 +38,7 @@ function setUp(url: string) {
     clockState: () => "synced",
     statusChanged: () => {},
     bootId: "boot-1",
+    // No other member is used.
   } as unknown as FleetDeps;
   const fleet = new Fleet({ clock, random: new SeededRandom(5), log: new RecordingLog() }, deps);
   return { clock, fleet, attempts };

@@ -180,6 +180,7 @@ test("the quarantine after an outage names the boards that have not reported, an
 });
 
 test("pods that were evicted and still exist are counted separately from those that will be evicted", () => {
+  // No other member is counted.
   const timer = (board: string, sentAt?: object) => ({ board, deletion: { sentAt } }) as unknown as EvictionTimer;
   const timers = [timer("pi-2"), timer("pi-2", {}), undefined, timer("pi-1"), timer("pi-2", {})];
   expect([...leavingPods(timers, new Set(["pi-2", "pi-3"]))]).toEqual([["pi-2", { staying: 1, evicted: 2 }]]);
@@ -198,6 +199,7 @@ test("each reason for which acts can be held is counted, from zero on", async ()
 });
 
 test("a pod that stays, because its eviction would gain nothing, is not counted among those that will be evicted", () => {
+  // No other member is counted.
   const timer = (explained?: string, sentAt?: object) =>
     ({ board: "pi-2", explained, deletion: { sentAt } }) as unknown as EvictionTimer;
   const timers = [timer(), timer("no owner"), timer("no board", {})];

@@ -1,19 +1,15 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import https from "node:https";
-import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Pair } from "../../agent/client/certificates.ts";
+import { ApiFront, isWatch } from "./api-front.ts";
 
 /**
  * Two API servers behind one address, one of which lags: every other connection reaches a server whose watch cache is
  * behind. Its watches are late, and it cannot list at a version that its cache has not reached. Reads from the store,
  * such as GETs, are current.
  */
-export class LaggingFront {
-  readonly #target: string;
+export class LaggingFront extends ApiFront {
   readonly #lag: number;
-  readonly #server: https.Server;
-  readonly #sockets = new Set<Duplex>();
   readonly #lagging = new WeakSet<Duplex>();
   readonly #seen: { readonly at: number; readonly revision: number }[] = [];
   readonly #timer: NodeJS.Timeout;
@@ -22,16 +18,8 @@ export class LaggingFront {
   laggingWatches = 0;
 
   constructor(target: string, pair: Pair, { lag, revision }: { lag: number; revision: () => Promise<number> }) {
-    this.#target = target;
+    super(target, pair);
     this.#lag = lag;
-    this.#server = https.createServer({ ...pair, ALPNProtocols: ["http/1.1"] }, (request, response) => {
-      void this.#forward(request, response);
-    });
-    this.#server.on("secureConnection", (socket) => {
-      this.#sockets.add(socket);
-      if (this.#connections++ % 2 === 1) this.#lagging.add(socket);
-      socket.on("close", () => this.#sockets.delete(socket)).on("error", () => undefined);
-    });
     this.#timer = setInterval(() => {
       revision().then(
         (newest) => this.#seen.push({ at: performance.now(), revision: newest }),
@@ -40,47 +28,31 @@ export class LaggingFront {
     }, 500);
   }
 
-  async listen(): Promise<string> {
-    await new Promise<void>((resolve) => this.#server.listen(0, "127.0.0.1", resolve));
-    // It listens on TCP.
-    return `https://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
-  }
-
-  /** Breaks every connection. */
-  reset(): void {
-    for (const socket of this.#sockets) socket.destroy();
-  }
-
-  async close(): Promise<void> {
+  override async close(): Promise<void> {
     clearInterval(this.#timer);
-    const closed = new Promise((resolve) => this.#server.close(resolve));
-    this.reset();
-    await closed;
+    await super.close();
   }
 
-  async #forward(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  protected override connected(socket: Duplex): void {
+    if (this.#connections++ % 2 === 1) this.#lagging.add(socket);
+  }
+
+  protected forward(request: IncomingMessage, response: ServerResponse, url: URL): void {
     const lags = this.#lagging.has(request.socket);
-    const url = new URL(request.url ?? "/", this.#target);
-    const isWatch = url.searchParams.get("watch") === "true";
-    if (lags && isWatch) this.laggingWatches++;
+    if (lags && isWatch(url)) this.laggingWatches++;
     if (lags && url.searchParams.get("resourceVersionMatch") === "NotOlderThan") {
       const wanted = Number(url.searchParams.get("resourceVersion"));
-      if (wanted > this.#cached) return tooLarge(response);
+      if (wanted > this.#cached) {
+        tooLarge(response);
+        return;
+      }
     }
-    const { "accept-encoding": _, ...headers } = request.headers;
-    const onward = https.request(url, { method: request.method, headers, rejectUnauthorized: false });
-    onward.on("response", (answer) => {
-      response.writeHead(answer.statusCode ?? 500, answer.headers);
-      response.flushHeaders();
-      const delay = lags && isWatch ? this.#lag : 0;
+    this.pass(request, response, (answer) => {
+      const delay = lags && isWatch(url) ? this.#lag : 0;
       const later = (act: () => void): void => void (delay === 0 ? act() : setTimeout(act, delay));
       answer.on("data", (chunk: Buffer) => later(() => response.write(chunk)));
       answer.on("end", () => later(() => response.end()));
-      answer.on("error", () => response.destroy());
     });
-    onward.on("error", () => response.destroy());
-    response.on("close", () => onward.destroy());
-    request.pipe(onward);
   }
 
   get #cached(): number {

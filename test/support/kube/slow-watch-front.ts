@@ -1,61 +1,23 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import https from "node:https";
-import type { AddressInfo } from "node:net";
 import { createInterface } from "node:readline";
-import type { Duplex } from "node:stream";
-import type { Pair } from "../../agent/client/certificates.ts";
+import { ApiFront, isWatch } from "./api-front.ts";
 
 /**
  * An API server whose watches of Leases are late: their events come one by one, at least `pace` milliseconds apart, however
  * many wait. Everything else is answered at once.
  */
-export class SlowWatchFront {
-  readonly #target: string;
-  readonly #server: https.Server;
-  readonly #sockets = new Set<Duplex>();
+export class SlowWatchFront extends ApiFront {
   pace = 0;
   /** The number of events that wait. */
   waiting = 0;
 
-  constructor(target: string, pair: Pair) {
-    this.#target = target;
-    this.#server = https.createServer({ ...pair, ALPNProtocols: ["http/1.1"] }, (request, response) => {
-      this.#forward(request, response);
-    });
-    this.#server.on("secureConnection", (socket) => {
-      this.#sockets.add(socket);
-      socket.on("close", () => this.#sockets.delete(socket)).on("error", () => undefined);
-    });
-  }
-
-  async listen(): Promise<string> {
-    await new Promise<void>((resolve) => this.#server.listen(0, "127.0.0.1", resolve));
-    // It listens on TCP.
-    return `https://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
-  }
-
-  async close(): Promise<void> {
-    const closed = new Promise((resolve) => this.#server.close(resolve));
-    for (const socket of this.#sockets) socket.destroy();
-    await closed;
-  }
-
-  #forward(request: IncomingMessage, response: ServerResponse): void {
-    const url = new URL(request.url ?? "/", this.#target);
-    const isSlow = url.pathname.endsWith("/leases") && url.searchParams.get("watch") === "true";
-    const { "accept-encoding": _, ...headers } = request.headers;
-    if (isSlow) headers.accept = "application/json";
-    const onward = https.request(url, { method: request.method, headers, rejectUnauthorized: false });
-    onward.on("response", (answer) => {
-      response.writeHead(answer.statusCode ?? 500, answer.headers);
-      response.flushHeaders();
-      answer.on("error", () => response.destroy());
+  protected forward(request: IncomingMessage, response: ServerResponse, url: URL): void {
+    const isSlow = url.pathname.endsWith("/leases") && isWatch(url);
+    const pass = (answer: IncomingMessage): void => {
       if (isSlow) this.#oneByOne(answer, response).catch(() => response.destroy());
       else answer.pipe(response);
-    });
-    onward.on("error", () => response.destroy());
-    response.on("close", () => onward.destroy());
-    request.pipe(onward);
+    };
+    this.pass(request, response, pass, isSlow ? { accept: "application/json" } : {});
   }
 
   async #oneByOne(answer: IncomingMessage, response: ServerResponse): Promise<void> {

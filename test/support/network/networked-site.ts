@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { writeFileSync } from "node:fs";
-import { connect, createServer, type Server } from "node:net";
 import path from "node:path";
 import { AgentProcess } from "../agent-process.ts";
 import { KubeSite } from "../kube/kube-site.ts";
@@ -21,8 +20,7 @@ export class NetworkedSite {
   readonly #boards: number;
   readonly #config: Readonly<Record<string, object>> | undefined;
   readonly #kubelets = new Map<number, ChildProcess>();
-  #relay: ChildProcess | undefined;
-  #door: Server | undefined;
+  #relays: readonly ChildProcess[] = [];
 
   constructor(boards: number, config?: Readonly<Record<string, object>>) {
     this.#boards = boards;
@@ -38,7 +36,7 @@ export class NetworkedSite {
     const { cluster } = this.kube;
     await this.kube.start();
     this.network.start();
-    await this.#connectCloud();
+    this.#connectCloud();
     const config = JSON.parse(cluster.kubeconfigFor(`https://${cloud.address}:${cloud.port}`));
     config.clusters[0].cluster["tls-server-name"] = cloud.name;
     writeFileSync(this.#kubeconfig, JSON.stringify(config), { mode: 0o600 });
@@ -118,27 +116,20 @@ export class NetworkedSite {
 
   async stop(): Promise<void> {
     for (let board = 0; board < this.#boards; board++) await this.powerOff(board);
-    this.#relay?.kill("SIGKILL");
-    this.#door?.close();
+    for (const relay of this.#relays) relay.kill("SIGKILL");
     await this.kube.stop();
     this.network.stop();
   }
 
   /** The cloud's namespace reaches the API server through a Unix socket. */
-  async #connectCloud(): Promise<void> {
+  #connectCloud(): void {
     const { cluster } = this.kube;
     const socket = path.join(cluster.dir, "cloud.sock");
-    const api = Number(new URL(cluster.server).port);
-    const door = createServer({ allowHalfOpen: true }, (near) => {
-      const far = connect({ port: api, host: "127.0.0.1", allowHalfOpen: true });
-      near.on("error", () => far.destroy());
-      far.on("error", () => near.destroy());
-      near.pipe(far).pipe(near);
-    });
-    this.#door = door;
-    await new Promise<void>((resolve) => door.listen(socket, resolve));
     const relay = path.join(import.meta.dirname, "relay.ts");
-    this.#relay = this.#run("cloud", relay, cloud.address, String(cloud.port), socket);
+    this.#relays = [
+      this.#run("host", relay, socket, new URL(cluster.server).host),
+      this.#run("cloud", relay, `${cloud.address}:${cloud.port}`, socket),
+    ];
   }
 
   async #inOneZone(board: number): Promise<void> {
@@ -147,8 +138,9 @@ export class NetworkedSite {
     await this.kube.cluster.request("PATCH", at, { metadata: { labels } }, "application/merge-patch+json");
   }
 
-  #run(place: number | "cloud", program: string, ...args: readonly string[]): ChildProcess {
-    const [command = "", ...words] = [...this.network.through(place), process.execPath, program, ...args];
+  #run(place: number | "cloud" | "host", program: string, ...args: readonly string[]): ChildProcess {
+    const through = place === "host" ? [] : this.network.through(place);
+    const [command = "", ...words] = [...through, process.execPath, program, ...args];
     return spawn(command, words, { stdio: ["ignore", "ignore", "inherit"] });
   }
 }

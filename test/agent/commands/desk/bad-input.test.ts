@@ -461,6 +461,7 @@ test.each(rows)("row $row: $why", async ({ board: prepare, request, answer }) =>
   expect(counted).toEqual([{ code: label.code, error: label.error, count: 1 }]);
 });
 
+// The rows are those of docs/interfaces.md#order-of-checks.
 test("order of checks, row 10: an issuer may send ten commands in a burst and then one a second, and is notified once a second", async () => {
   const board = new CommandBoard();
   const desk = board.start();

@@ -19,6 +19,7 @@ function siteThat(fetch: (resource: string) => Promise<undefined>): SiteView {
     lister: (resource: Resource<never>) => lists.get(resourceName(resource)),
     fetch: (resource: Resource<never>) => fetch(resourceName(resource)),
     inTurns: atOnce,
+    // No other member is used.
   } as unknown as SiteView;
 }
 
