@@ -47,8 +47,9 @@ export default defineConfig({
           include: ["test/kube/**/*.test.ts", "test/simulator/site-api/kubectl.test.ts"],
           testTimeout: 180_000,
           hookTimeout: 120_000,
+          // Stories mostly wait for real time to pass.
+          maxWorkers: 2,
           retry,
-          fileParallelism: false,
         },
       },
       {
