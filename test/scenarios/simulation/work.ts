@@ -47,8 +47,11 @@ export class Work {
     return this.#done;
   }
 
-  /** Waits until all have been played, or enough have failed. False if a process ended before playing its share. */
-  async run(failed: (failure: Failure) => void): Promise<boolean> {
+  /**
+   * Waits until all have been played, enough have failed, or `failed` returned true for one. False if a process ended before
+   * playing its share.
+   */
+  async run(failed: (failure: Failure) => boolean): Promise<boolean> {
     const { seed, schedules, jobs, mostFailures } = this.#order;
     const step = Math.max(1, Math.min(jobs, schedules));
     const processes = Array.from({ length: step }, (_, index) =>
@@ -62,8 +65,7 @@ export class Work {
           if (message.harm) this.harms.push(message.harm);
         } else if (!isEnough) {
           this.failures.push(message.failure);
-          failed(message.failure);
-          isEnough = this.failures.length >= mostFailures;
+          isEnough = failed(message.failure) || this.failures.length >= mostFailures;
           if (isEnough) for (const other of processes) other.kill();
         }
       });
