@@ -11,6 +11,8 @@ export interface Order {
   readonly jobs: number;
   /** The number of failures after which it stops. */
   readonly mostFailures: number;
+  /** Whether it stops after this failure, however few there were. */
+  readonly isEnough?: (failure: Failure) => boolean;
   readonly wishes: Wishes;
   /** The mutant of the agent, if any. */
   readonly mutant: string | undefined;
@@ -47,31 +49,29 @@ export class Work {
     return this.#done;
   }
 
-  /**
-   * Waits until all have been played, enough have failed, or `failed` returned true for one. False if a process ended before
-   * playing its share.
-   */
-  async run(failed: (failure: Failure) => boolean): Promise<boolean> {
-    const { seed, schedules, jobs, mostFailures } = this.#order;
+  /** Waits until all have been played, or enough have failed. False if a process ended before playing its share. */
+  async run(failed: (failure: Failure) => void): Promise<boolean> {
+    const { seed, schedules, jobs, mostFailures, isEnough } = this.#order;
     const step = Math.max(1, Math.min(jobs, schedules));
     const processes = Array.from({ length: step }, (_, index) =>
       this.#start({ first: seed + index, step, end: seed + schedules }),
     );
-    let isEnough = false;
+    let isStopped = false;
     for (const child of processes) {
       child.on("message", (message: Message) => {
         if ("done" in message) {
           this.#done++;
           if (message.harm) this.harms.push(message.harm);
-        } else if (!isEnough) {
+        } else if (!isStopped) {
           this.failures.push(message.failure);
-          isEnough = failed(message.failure) || this.failures.length >= mostFailures;
-          if (isEnough) for (const other of processes) other.kill();
+          failed(message.failure);
+          isStopped = this.failures.length >= mostFailures || isEnough?.(message.failure) === true;
+          if (isStopped) for (const other of processes) other.kill();
         }
       });
     }
     const codes = await Promise.all(processes.map(async (child) => (await once(child, "exit"))[0]));
-    return isEnough || codes.every((code) => code === 0);
+    return isStopped || codes.every((code) => code === 0);
   }
 
   #start(seeds: Pick<Share, "first" | "step" | "end">): ChildProcess {
