@@ -5,7 +5,7 @@ import type { LoadControllers } from "../leading/term-work.ts";
 import type { KeyFile } from "../witness/board-key.ts";
 import type { AskGateway } from "../witness/gateway.ts";
 import type { AskKubelet, KubeletFile } from "../witness/kubelet-health.ts";
-import type { Lan } from "../witness/lan.ts";
+import type { Lan, PathTo } from "../witness/lan.ts";
 
 /** Everything that the agent receives from outside: settings, databases, network, facts about this machine. */
 export interface Edges {
@@ -41,6 +41,8 @@ export interface WitnessEdges {
   readonly kubeletFile: KubeletFile;
   readonly askKubelet: AskKubelet;
   readonly askGateway: AskGateway;
+  /** Reads how this machine reaches others now. */
+  readonly paths: () => PathTo;
   /** This machine's addresses on the LAN now. */
   readonly addresses: () => readonly string[];
 }

@@ -31,12 +31,12 @@ export function witnessOf(
   of: Pick<LeaderCalibrationDeps, "leader" | "read">,
 ): LanWitness | undefined {
   if (!isUsed(config)) return undefined;
-  const { lan, keyFile, kubeletFile, askKubelet, askGateway, addresses } = witness;
+  const { lan, keyFile, kubeletFile, askKubelet, askGateway, paths, addresses } = witness;
   const { site, board, judgement } = config;
   const port = judgement.witnessPort;
   const key = BoardKey.kept(keyFile, ambient.log);
   const kubelet = new KubeletHealth(ambient, { ask: askKubelet, file: kubeletFile, bootId });
-  const asking = { lan, site: site.name, calibration: new Calibration() };
+  const asking = { lan, paths, site: site.name, calibration: new Calibration() };
   return {
     answerer: new Answerer(ambient, { lan, port, site: site.name, board: board.node, bootId, key, kubelet }),
     questioner: new Questioner(ambient, { ...asking, askGateway }),

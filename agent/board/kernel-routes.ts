@@ -1,6 +1,3 @@
-import { isIPv4 } from "node:net";
-import type { ReadFact } from "./facts.ts";
-
 /** A row of the kernel's IPv4 routing table. Addresses are numbers, so that masks apply. */
 export interface Route4 {
   readonly name: string;
@@ -10,16 +7,18 @@ export interface Route4 {
   readonly gateway: number;
   /** The destination is reached without a router. */
   readonly isDirect: boolean;
+  /** Of routes to the same destination, the one with the lowest metric is used. */
+  readonly metric: number;
 }
 
-/** Parses /proc/net/route. Per line: interface, destination, gateway, flags, …, mask in the eighth field. */
+/** Parses /proc/net/route. Per line: interface, destination, gateway, flags, two counters, metric, mask. */
 export function routes4(text: string): readonly Route4[] {
   return text.split("\n").flatMap((line) => {
-    const [name = "", destination = "", gateway = "", , , , , mask = ""] = line.trim().split(/\s+/);
+    const [name = "", destination = "", gateway = "", , , , metric = "", mask = ""] = line.trim().split(/\s+/);
     if (![destination, gateway, mask].every(isWord)) return [];
     const isDirect = gateway === "00000000";
     const numbers = { destination: hostOrder(destination), mask: hostOrder(mask), gateway: hostOrder(gateway) };
-    return [{ name, ...numbers, isDirect }];
+    return [{ name, ...numbers, isDirect, metric: Number.parseInt(metric, 10) || 0 }];
   });
 }
 
@@ -33,19 +32,3 @@ export const numberOf = (text: string): number =>
   text.split(".").reduce((sum, part) => sum * 256 + Number(part), 0) >>> 0;
 
 export const textOf = (address: number): string => [24, 16, 8, 0].map((shift) => (address >>> shift) & 255).join(".");
-
-/**
- * The default router of this machine, if it is on the interface through which one of these addresses is reached
- * directly. A router behind another interface, such as a modem, says nothing about the LAN.
- */
-export function gatewayNear(read: ReadFact, addresses: readonly string[]): string | undefined {
-  const routes = routes4(read("/proc/net/route") ?? "");
-  const direct = routes.filter(({ isDirect, mask }) => isDirect && mask !== 0);
-  for (const address of addresses.filter((one) => isIPv4(one))) {
-    const number = numberOf(address);
-    const lan = direct.find(({ destination, mask }) => (number & mask) >>> 0 === destination);
-    const router = routes.find(({ name, mask, isDirect }) => mask === 0 && !isDirect && name === lan?.name);
-    if (router) return textOf(router.gateway);
-  }
-  return undefined;
-}

@@ -7,7 +7,7 @@ import { TaskGroup } from "../base/concurrency/tasks.ts";
 import type { Io } from "../base/io.ts";
 import type { Progress } from "../base/progress.ts";
 import { bootId, hardware } from "../board/facts.ts";
-import { gatewayNear } from "../board/kernel-routes.ts";
+import { gatewayOn, lanPaths } from "../board/lan-paths.ts";
 import { localAddresses } from "../board/local-addresses.ts";
 import { readFact } from "../board/read-fact.ts";
 import type { Credentials } from "../client/credentials/credentials.ts";
@@ -160,7 +160,8 @@ export class AgentRun {
         keyFile: keyFileIn(config.state.folder),
         kubeletFile: kubeletFileIn(config.state.folder),
         askKubelet: ofRoot(healthz(this.#ambient.clock), readFact),
-        askGateway: gatewayByTcp(this.#ambient.clock, (addresses) => gatewayNear(readFact, addresses)),
+        askGateway: gatewayByTcp(this.#ambient.clock, (path) => gatewayOn(readFact, path)),
+        paths: () => lanPaths(readFact),
         addresses: () => localAddresses(readFact),
       },
       rebuilt,

@@ -1,10 +1,21 @@
 import { elapsed, type Instant, isAfter, type Millis, shifted } from "../base/clock.ts";
 import { calibratedFor } from "../judgement/lan-silence.ts";
+import { maxAddresses } from "./announcement.ts";
+
+/** A signed answer, as far as it says how a board is reached. */
+export interface HeardAnswer {
+  /** The key that signed it. */
+  readonly key: string;
+  /** The path by which it came. */
+  readonly path: string;
+  /** When the question was sent. */
+  readonly at: Instant;
+}
 
 /** What is known about reaching one board. */
 interface Reach {
-  /** When it last answered, and the key that signed the answer; undefined if it never did. */
-  heard: { readonly at: Instant; readonly key: string } | undefined;
+  /** The last answer by each path, the newest at the end, all with the same key. */
+  heard: readonly HeardAnswer[];
   /** When it is to be asked again, only in order to know whether it answers. */
   next: Instant | undefined;
   /** Questions of that kind since the last answer. */
@@ -12,8 +23,13 @@ interface Reach {
 }
 
 const askEvery: Millis = 3_600_000;
+/** How much older than the last answer one by another path may be: in that time the board left some questions unanswered there. */
+const pathsLast: Millis = 3 * askEvery;
 /** A datagram may be lost, or the board may be starting. The pause doubles with each question, up to an hour. */
 const firstPause: Millis = 5000;
+
+/** A board announces no more addresses. */
+const maxPaths = maxAddresses;
 
 /** The largest site; others are forgotten, the one asked longest ago first. */
 const maxBoards = 5000;
@@ -26,16 +42,26 @@ export class Calibration {
   readonly #reaches = new Map<string, Reach>();
 
   /** The board answered, for whatever reason it was asked. */
-  heard(board: string, key: string, at: Instant): void {
+  heard(board: string, answer: HeardAnswer): void {
     const reach = this.#reachOf(board);
-    reach.heard = { at, key };
+    const { key, path, at } = answer;
+    const others = reach.heard.filter(
+      (one) => one.path !== path && one.key === key && elapsed(one.at, at) <= pathsLast,
+    );
+    reach.heard = [...others.slice(1 - maxPaths), answer];
     reach.tries = 0;
     reach.next = shifted(at, askEvery);
   }
 
+  /** The paths by which the board is heard; none if it did not answer within the last day. */
+  pathsOf(board: string, now: Instant): readonly string[] {
+    const reach = this.#reaches.get(board);
+    return reach && isHeard(reach, now) ? reach.heard.map(({ path }) => path) : [];
+  }
+
   /** Whether the board answered within the last day, with the key that its Node has now. */
   covers(board: string, key: string, now: Instant): boolean {
-    return this.wasHeard(board, now) && this.#reaches.get(board)?.heard?.key === key;
+    return this.wasHeard(board, now) && this.#reaches.get(board)?.heard.at(-1)?.key === key;
   }
 
   /** Whether the board answered within the last day, with whatever key. */
@@ -77,7 +103,7 @@ export class Calibration {
 
   #reachOf(board: string): Reach {
     const known = this.#reaches.get(board);
-    const reach = known ?? { heard: undefined, next: undefined, tries: 0 };
+    const reach = known ?? { heard: [], next: undefined, tries: 0 };
     // The map is in the order of use.
     if (known) this.#reaches.delete(board);
     this.#reaches.set(board, reach);
@@ -87,5 +113,7 @@ export class Calibration {
   }
 }
 
-const isHeard = (reach: Reach | undefined, now: Instant): boolean =>
-  reach?.heard !== undefined && elapsed(reach.heard.at, now) < calibratedFor;
+function isHeard(reach: Reach | undefined, now: Instant): boolean {
+  const last = reach?.heard.at(-1);
+  return last !== undefined && elapsed(last.at, now) < calibratedFor;
+}

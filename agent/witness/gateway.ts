@@ -2,21 +2,21 @@ import { connect } from "node:net";
 import { type Clock, deadline, type Millis } from "../base/clock.ts";
 
 /**
- * Asks the router of the LAN on which a board with one of these addresses is. True if it answered, so that this machine
- * reaches that LAN. False says nothing: there may be no router, or one that does not answer. Never rejects.
+ * Asks the router on a path to boards (see `PathTo`). True if it answered, so that this machine reaches the LAN there.
+ * False says nothing: there may be no router, or one that does not answer. Never rejects.
  */
-export type AskGateway = (addresses: readonly string[]) => Promise<boolean>;
+export type AskGateway = (path: string) => Promise<boolean>;
 
 /** Ports of DNS and HTTP: a router usually accepts or refuses one of them. */
 const ports = [53, 80];
 /** Shorter than the pause between two questions. */
 const timeout: Millis = 3000;
 
-/** The gateway by TCP: a connection that is accepted or refused is an answer. `near`: the router's address, if any. */
+/** The gateway by TCP: a connection that is accepted or refused is an answer. `routerOn`: the router's address, if any. */
 export const gatewayByTcp =
-  (clock: Clock, near: (addresses: readonly string[]) => string | undefined): AskGateway =>
-  async (addresses) => {
-    const host = near(addresses);
+  (clock: Clock, routerOn: (path: string) => string | undefined): AskGateway =>
+  async (path) => {
+    const host = routerOn(path);
     if (host === undefined) return false;
     const answers = await Promise.all(ports.map((port) => answersTcp(clock, host, port)));
     return answers.includes(true);

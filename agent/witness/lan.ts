@@ -4,8 +4,8 @@ export interface LanAddress {
   readonly port: number;
 }
 
-/** Takes a received datagram. `reply` sends one back to its sender, from the address at which it arrived. */
-export type Receive = (datagram: Uint8Array, reply: (datagram: Uint8Array) => void) => void;
+/** Takes a received datagram. `reply` sends one back to its sender, from the address at which it arrived. `sender` is its address. */
+export type Receive = (datagram: Uint8Array, reply: (datagram: Uint8Array) => void, sender: string) => void;
 
 /** An open port, in each address family that this machine has. */
 export interface LanPort {
@@ -21,3 +21,12 @@ export interface Lan {
   /** Opens a port; 0 means any free one. Rejects if it cannot be opened in any address family. */
   open(port: number, receive: Receive): Promise<LanPort>;
 }
+
+/**
+ * How this machine reaches an address: "eth0" without a router, "eth0>192.168.7.254" through one; "" if it has no route.
+ * Machines with the same path are out of reach together if its interface or its router fails.
+ */
+export type PathTo = (address: string) => string;
+
+/** Whether no router is on the path. */
+export const isDirect = (path: string): boolean => path !== "" && !path.includes(">");

@@ -2,12 +2,9 @@ import type { Ambient } from "../base/ambient.ts";
 import { type Millis, sleep } from "../base/clock.ts";
 import type { Announcement } from "./announcement.ts";
 import type { Calibration } from "./calibration.ts";
-import type { Lan } from "./lan.ts";
-import { QuestionPort } from "./question-port.ts";
+import { QuestionPort, type QuestionPortDeps } from "./question-port.ts";
 
-export interface LeaderCalibrationDeps {
-  readonly lan: Lan;
-  readonly site: string;
+export interface LeaderCalibrationDeps extends QuestionPortDeps {
   readonly calibration: Calibration;
   /** The board that leads; undefined if none does, or this board itself. */
   readonly leader: () => string | undefined;
@@ -57,8 +54,8 @@ export class LeaderCalibration {
     this.#known = undefined;
     const announced = known ?? (await read(board, signal));
     if (announced === undefined) return;
-    const port = new QuestionPort(this.#ambient, this.#deps, ({ key, askedAt }) => {
-      calibration.heard(board, key, askedAt);
+    const port = new QuestionPort(this.#ambient, this.#deps, ({ key, path, askedAt }) => {
+      calibration.heard(board, { key, path, at: askedAt });
       this.#known = { board, announced };
     });
     try {

@@ -1,13 +1,15 @@
 import type { Ambient } from "../base/ambient.ts";
 import type { Instant } from "../base/clock.ts";
 import { sentenceOf } from "../base/errors.ts";
-import type { Announcement } from "./announcement.ts";
+import { type Announcement, maxAddresses } from "./announcement.ts";
 import { isSigned } from "./board-key.ts";
 import { decodeAnswer, encodeQuestion, type Question, signedBytes, type WitnessStatement } from "./datagrams.ts";
-import type { Lan, LanPort } from "./lan.ts";
+import type { Lan, LanPort, PathTo } from "./lan.ts";
 
 export interface QuestionPortDeps {
   readonly lan: Lan;
+  /** Reads how this machine reaches others now. */
+  readonly paths: () => PathTo;
   readonly site: string;
 }
 
@@ -17,6 +19,8 @@ export interface ReceivedAnswer {
   readonly statement: WitnessStatement;
   /** The key that signed it. */
   readonly key: string;
+  /** The path between this machine and the address from which it came. */
+  readonly path: string;
   /** When the question was sent. */
   readonly askedAt: Instant;
 }
@@ -28,18 +32,22 @@ interface Asked {
   readonly at: Instant;
   /** The number of addresses to which it may have been sent. */
   sent: number;
-  isAnswered: boolean;
-  /** Number of answers with a wrong signature. Once there are `maxForged`, no more answers are checked. */
-  forged: number;
+  /** The paths by which the board answered. */
+  readonly paths: Set<string>;
+  /** How many more answers are checked. */
+  checks: number;
 }
 
 /**
- * Maximum number of wrong answers checked per question, because each costs a signature check, and anyone who sees the
- * questions could send any number of them.
+ * Maximum number of answers checked per question: one from each address and some wrong ones. Each costs a signature check,
+ * and anyone who sees the questions could send any number of them.
  */
-const maxForged = 8;
+const maxChecks = maxAddresses + 8;
 
-/** Sends questions, and receives the signed answers to them. Each board has one question at a time. */
+/**
+ * Sends questions, and receives the signed answers to them. Each board has one question at a time, which goes to all its
+ * addresses; each path by which an answer comes counts once.
+ */
 export class QuestionPort {
   readonly #ambient: Ambient;
   readonly #deps: QuestionPortDeps;
@@ -50,6 +58,8 @@ export class QuestionPort {
   #port: LanPort | undefined;
   #problem: string | undefined;
   #hasFailed = false;
+  /** How others are reached in this round of questions; undefined until it is needed. */
+  #pathTo: PathTo | undefined;
 
   constructor(ambient: Ambient, deps: QuestionPortDeps, answered: (answer: ReceivedAnswer) => void) {
     this.#ambient = ambient;
@@ -62,8 +72,9 @@ export class QuestionPort {
     return this.#problem;
   }
 
-  /** Opens the port unless it is open. False if it cannot be opened. */
+  /** Opens the port unless it is open, for a round of questions. False if it cannot be opened. */
   async open(signal: AbortSignal): Promise<boolean> {
+    this.#pathTo = undefined;
     if (this.#port === undefined && !signal.aborted) await this.#openPort(signal);
     const isOpen = this.#port !== undefined;
     if (isOpen && !this.#hasFailed) this.#problem = undefined;
@@ -78,7 +89,8 @@ export class QuestionPort {
     const nonce = Buffer.from(random.uuid().replaceAll("-", ""), "hex");
     const question = { nonce, site: this.#deps.site, board };
     this.#forget(board);
-    const asked = { question, key, at: clock.now(), sent: addresses.length, isAnswered: false, forged: 0 };
+    const answers = { paths: new Set<string>(), checks: maxChecks };
+    const asked = { question, key, at: clock.now(), sent: addresses.length, ...answers };
     this.#asked.set(board, asked);
     this.#byNonce.set(nonce.toString("hex"), board);
     const datagram = encodeQuestion(question);
@@ -88,6 +100,12 @@ export class QuestionPort {
         if (asked.sent === 0) this.#report(error);
       });
     }
+  }
+
+  /** The path to an address in this round of questions. */
+  pathTo(address: string): string {
+    this.#pathTo ??= this.#deps.paths();
+    return this.#pathTo(address);
   }
 
   /** When the board was asked last; undefined if it was not. */
@@ -102,7 +120,12 @@ export class QuestionPort {
   outcome(board: string): "answered" | "unanswered" | "unsent" {
     const asked = this.#asked.get(board);
     if (asked === undefined || asked.sent === 0) return "unsent";
-    return asked.isAnswered ? "answered" : "unanswered";
+    return asked.paths.size > 0 ? "answered" : "unanswered";
+  }
+
+  /** The paths by which the board answered its last question. */
+  pathsOf(board: string): Iterable<string> {
+    return this.#asked.get(board)?.paths ?? [];
   }
 
   keepOnly(boards: ReadonlySet<string>): void {
@@ -119,7 +142,7 @@ export class QuestionPort {
 
   async #openPort(signal: AbortSignal): Promise<void> {
     try {
-      const port = await this.#deps.lan.open(0, (datagram) => this.#receive(datagram));
+      const port = await this.#deps.lan.open(0, (datagram, _reply, sender) => this.#receive(datagram, sender));
       if (signal.aborted) {
         port.close();
         return;
@@ -134,20 +157,19 @@ export class QuestionPort {
     }
   }
 
-  #receive(datagram: Uint8Array): void {
+  #receive(datagram: Uint8Array, sender: string): void {
     const answer = decodeAnswer(datagram);
     const board = answer && this.#byNonce.get(Buffer.from(answer.nonce).toString("hex"));
     const asked = board === undefined ? undefined : this.#asked.get(board);
     if (answer === undefined || board === undefined || asked === undefined) return;
-    if (asked.isAnswered || asked.forged >= maxForged) return;
-    const { question, key, at } = asked;
-    if (!isSigned(signedBytes(question, answer), answer.signature, key)) {
-      asked.forged++;
-      return;
-    }
-    asked.isAnswered = true;
+    const { question, key, at, paths } = asked;
+    const path = this.pathTo(sender);
+    if (asked.checks === 0 || paths.has(path)) return;
+    asked.checks--;
+    if (!isSigned(signedBytes(question, answer), answer.signature, key)) return;
+    paths.add(path);
     const { boot, kubelet } = answer;
-    this.#answered({ board, statement: { boot, kubelet }, key, askedAt: at });
+    this.#answered({ board, statement: { boot, kubelet }, key, path, askedAt: at });
   }
 
   /** Reported once, and again only if the problem changes. */

@@ -5,12 +5,10 @@ import { type Counted, counting, isEnough, type LanReport, noneCounted } from ".
 import type { Announcement } from "./announcement.ts";
 import type { Calibration } from "./calibration.ts";
 import type { AskGateway } from "./gateway.ts";
-import type { Lan } from "./lan.ts";
-import { QuestionPort, type ReceivedAnswer } from "./question-port.ts";
+import { isDirect } from "./lan.ts";
+import { QuestionPort, type QuestionPortDeps, type ReceivedAnswer } from "./question-port.ts";
 
-export interface QuestionerDeps {
-  readonly lan: Lan;
-  readonly site: string;
+export interface QuestionerDeps extends QuestionPortDeps {
   readonly calibration: Calibration;
   readonly askGateway: AskGateway;
 }
@@ -30,10 +28,14 @@ export interface QuestionTargets {
 /** The questions of one round, until the next one begins. */
 interface Round {
   readonly doubted: readonly string[];
+  /** For each board in doubt whose silence still has to be shown, the paths by which an answer would come. */
+  readonly paths: ReadonlyMap<string, readonly string[]>;
   /** Boards that are not in doubt, and answered before. */
   readonly controls: readonly string[];
-  /** The boards whose gateway answered in this round. */
-  readonly throughGateway: Set<string>;
+  /** The paths by which the controls answered before. */
+  readonly controlPaths: ReadonlySet<string>;
+  /** The paths on which a gateway answered in this round. */
+  readonly gateways: Set<string>;
 }
 
 /** A board that is asked as a control. */
@@ -49,10 +51,11 @@ const period: Millis = 5000;
 const maxAsked = 200;
 /** Maximum number of boards asked in one round only to know whether they can be heard. */
 const maxCalibrated = 50;
-/** Of the boards that can be heard, so many are asked as a control in each round. */
-const controlsPerRound = 2;
-/** Maximum number of boards in doubt for which the gateway is asked in one round. */
-const maxThroughGateway = 8;
+/** Of the boards that can be heard by each path, so many are asked as a control in each round. */
+const controlsPerPath = 2;
+/** Maximum number of controls in one round, and of gateways. */
+const maxControls = 16;
+const maxGateways = 8;
 
 /**
  * Asks boards on the LAN while this board leads: each of them once an hour, in order to know which can be heard, and
@@ -134,7 +137,8 @@ export class Questioner {
     }
     const isOpen = await this.#port.open(signal);
     const asked = this.#next(doubted).filter((board) => this.#askDoubted(board, targets, isOpen));
-    const controls = this.#needsControl(asked) ? this.#controls(targets, now) : [];
+    const paths = this.#openPaths(asked, targets, now);
+    const controls = paths.size > 0 ? this.#controls(targets, now, new Set([...paths.values()].flat())) : [];
     for (const board of due) {
       const announced = targets.announced(board);
       // A question that cannot be sent shows nothing, so it remains due.
@@ -142,13 +146,19 @@ export class Questioner {
       if (announced) this.#port.ask(board, announced);
     }
     for (const { board, announced } of controls) this.#port.ask(board, announced);
-    const throughGateway = new Set<string>();
-    this.#round = { doubted: asked, controls: controls.map(({ board }) => board), throughGateway };
-    if (controls.length > 0 && this.#alone.questions === 0) return;
-    for (const board of asked.filter((one) => this.#isOpen(one)).slice(0, maxThroughGateway)) {
-      const { addresses } = targets.announced(board) ?? { addresses: [] };
-      void this.#deps.askGateway(addresses).then((answers) => answers && throughGateway.add(board));
-    }
+    const names = controls.map(({ board }) => board);
+    const controlPaths = new Set(names.flatMap((board) => this.#deps.calibration.pathsOf(board, now)));
+    this.#round = { doubted: asked, paths, controls: names, controlPaths, gateways: new Set() };
+    this.#askGateways(this.#round);
+  }
+
+  /** Asks the gateways of paths on which no board can be a control or, while no board answers, of all. */
+  #askGateways({ paths, controlPaths, gateways }: Round): void {
+    const needed = [...new Set([...paths.values()].flat())].filter(
+      (path) => isDirect(path) && (this.#alone.questions > 0 || !controlPaths.has(path)),
+    );
+    for (const path of needed.slice(0, maxGateways))
+      void this.#deps.askGateway(path).then((answers) => answers && gateways.add(path));
   }
 
   /** Asks a board in doubt. False if it cannot be asked. */
@@ -172,15 +182,16 @@ export class Questioner {
     const round = this.#round;
     this.#round = undefined;
     if (round === undefined) return;
-    const { doubted, controls, throughGateway } = round;
+    const { doubted, paths, controls, gateways } = round;
     const boards = [...doubted, ...controls];
     const heard = boards.filter((board) => this.#port.outcome(board) === "answered");
+    const answered = new Set(heard.flatMap((board) => [...this.#port.pathsOf(board)]));
     this.#answering = new Set(heard);
-    for (const board of doubted) {
+    for (const [board, needed] of paths) {
       const at = this.#port.askedAt(board);
       if (this.#port.outcome(board) !== "unanswered" || at === undefined) continue;
-      const hasControl = controls.length > 0 ? heard.length > 0 : heard.length > 0 || throughGateway.has(board);
-      if (hasControl) this.#counts.set(board, counting(this.#counts.get(board) ?? noneCounted, at));
+      if (isControlled(needed, answered, round))
+        this.#counts.set(board, counting(this.#counts.get(board) ?? noneCounted, at));
     }
     const now = this.#ambient.clock.now();
     const { calibration } = this.#deps;
@@ -189,7 +200,7 @@ export class Questioner {
     );
     const [first] = silent;
     const at = first === undefined ? undefined : this.#port.askedAt(first);
-    const isAlone = heard.length === 0 && throughGateway.size === 0 && silent.length >= severalBoards;
+    const isAlone = heard.length === 0 && gateways.size === 0 && silent.length >= severalBoards;
     this.#alone = isAlone && at ? counting(this.#alone, at) : noneCounted;
   }
 
@@ -198,21 +209,50 @@ export class Questioner {
     return !this.#answering.has(board) && !isEnough(this.#counts.get(board) ?? noneCounted);
   }
 
-  #needsControl(asked: readonly string[]): boolean {
-    return asked.some((board) => this.#isOpen(board));
+  /**
+   * For each asked board whose silence still has to be shown, the paths by which it was heard. Of a board that was never
+   * heard, which an earlier leader may have found lost, those to its addresses.
+   */
+  #openPaths(
+    asked: readonly string[],
+    { announced }: QuestionTargets,
+    now: Instant,
+  ): ReadonlyMap<string, readonly string[]> {
+    const open = asked.filter((board) => this.#isOpen(board));
+    return new Map(
+      open.map((board) => {
+        const heard = this.#deps.calibration.pathsOf(board, now);
+        const { addresses } = announced(board) ?? { addresses: [] };
+        const direct = (): readonly string[] => addresses.map((one) => this.#port.pathTo(one)).filter(isDirect);
+        return [board, heard.length > 0 ? heard : [...new Set(direct())]];
+      }),
+    );
   }
 
-  /** Boards that are not in doubt, and answered before, in turn. Reads the Nodes of no more boards than it has to. */
-  #controls(targets: QuestionTargets, now: Instant): readonly Control[] {
+  /**
+   * For each path, boards that are not in doubt and answered by it before, in turn; any such boards if no path is known.
+   * Reads the Nodes of no more boards than it has to.
+   */
+  #controls(targets: QuestionTargets, now: Instant, paths: ReadonlySet<string>): readonly Control[] {
     const { calibration } = this.#deps;
     const heard = calibration.heardBefore(now);
     const after = heard.findIndex((board) => board > this.#lastControl);
     const inTurn = after < 0 ? heard : [...heard.slice(after), ...heard.slice(0, after)];
+    const wanted = new Map([...paths].map((path) => [path, controlsPerPath]));
+    const most = paths.size > 0 ? maxControls : controlsPerPath;
     const chosen: Control[] = [];
     for (const board of inTurn) {
-      if (chosen.length === controlsPerRound) break;
-      const announced = this.#doubted.has(board) ? undefined : targets.announced(board);
-      if (announced && calibration.covers(board, announced.key, now)) chosen.push({ board, announced });
+      if (chosen.length === most || (paths.size > 0 && wanted.size === 0)) break;
+      const ways = calibration.pathsOf(board, now);
+      if (this.#doubted.has(board) || (paths.size > 0 && !ways.some((path) => wanted.has(path)))) continue;
+      const announced = targets.announced(board);
+      if (announced === undefined || !calibration.covers(board, announced.key, now)) continue;
+      chosen.push({ board, announced });
+      for (const path of ways) {
+        const left = (wanted.get(path) ?? 0) - 1;
+        if (left > 0) wanted.set(path, left);
+        else wanted.delete(path);
+      }
     }
     this.#lastControl = chosen.at(-1)?.board ?? "";
     return chosen;
@@ -236,8 +276,8 @@ export class Questioner {
     return [...boards].sort((a, b) => askedAt(a) - askedAt(b)).slice(0, maxAsked);
   }
 
-  #receive({ board, statement: { boot, kubelet }, key, askedAt }: ReceivedAnswer): void {
-    this.#deps.calibration.heard(board, key, askedAt);
+  #receive({ board, statement: { boot, kubelet }, key, path, askedAt }: ReceivedAnswer): void {
+    this.#deps.calibration.heard(board, { key, path, at: askedAt });
     if (!this.#doubted.has(board)) return;
     this.#counts.delete(board);
     if (!this.#words.has(board))
@@ -253,6 +293,16 @@ export class Questioner {
     this.#port.keepOnly(doubted);
     if (doubted.size === 0) this.#alone = noneCounted;
   }
+}
+
+/**
+ * Whether this leader could hear the silent board in this round: by each path, another board answered or, where none can
+ * be asked, the gateway. One path is not enough, because it is unknown which of them the board still has.
+ */
+function isControlled(paths: readonly string[], answered: ReadonlySet<string>, round: Round): boolean {
+  const { controlPaths, gateways } = round;
+  if (paths.length === 0) return answered.size > 0;
+  return paths.every((path) => answered.has(path) || (!controlPaths.has(path) && gateways.has(path)));
 }
 
 /** If so many boards do not answer at the same time, the fault is more likely to be on this side. */

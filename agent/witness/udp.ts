@@ -56,10 +56,11 @@ class UdpPort implements LanPort {
       socket.on("error", (error) => this.#over(error));
       socket.on("message", (datagram: Buffer, from: RemoteInfo) => {
         if (!this.#isOpen) return;
-        receive(datagram, (answer) => {
+        const reply = (answer: Uint8Array): void => {
           // The sender may be gone, or a firewall may refuse its address; in either case, it gets no answer.
           if (this.#isOpen) socket.send(answer, from.port, from.address, () => {});
-        });
+        };
+        receive(datagram, reply, from.address);
       });
     }
   }

@@ -6,7 +6,7 @@ const day = 24 * 3600;
 
 describe("a board that answered", () => {
   const calibration = new Calibration();
-  calibration.heard("pi-3", "key", at(0));
+  calibration.heard("pi-3", { key: "key", path: "eth0", at: at(0) });
 
   test.each([
     ["at once", "pi-3", "key", 0, true],
@@ -49,8 +49,37 @@ test("a board that does not answer is asked less and less often, and at last onc
 
 test("boards are forgotten beyond the size of the largest site, the one asked longest ago first", () => {
   const calibration = new Calibration();
-  for (let index = 0; index <= 5000; index++) calibration.heard(`pi-${index}`, "key", at(0));
+  for (let index = 0; index <= 5000; index++) calibration.heard(`pi-${index}`, { key: "key", path: "eth0", at: at(0) });
   expect(calibration.covers("pi-0", "key", at(1))).toBe(false);
   expect(calibration.covers("pi-5000", "key", at(1))).toBe(true);
   expect(calibration.heardBefore(at(1))).toHaveLength(5000);
+});
+
+describe("a board that answers by two paths", () => {
+  const heard = (...answers: readonly (readonly [path: string, hours: number, key?: string])[]): Calibration => {
+    const calibration = new Calibration();
+    for (const [path, hours, key = "key"] of answers) calibration.heard("pi-3", { key, path, at: at(hours * 3600) });
+    return calibration;
+  };
+  const paths = (calibration: Calibration, hours: number) => calibration.pathsOf("pi-3", at(hours * 3600));
+
+  test("is heard by both, until the last answer is a day old", () => {
+    const calibration = heard(["eth0", 0], ["wlan0", 0], ["eth0", 1]);
+    expect(paths(calibration, 20)).toEqual(["wlan0", "eth0"]);
+    expect(paths(calibration, 25)).toEqual([]);
+  });
+
+  test("is no longer heard by the one on which it left the questions of three hours unanswered", () => {
+    expect(paths(heard(["eth0", 0], ["wlan0", 0], ["wlan0", 3]), 4)).toEqual(["eth0", "wlan0"]);
+    expect(paths(heard(["eth0", 0], ["wlan0", 0], ["wlan0", 3.1]), 4)).toEqual(["wlan0"]);
+  });
+
+  test("has only the paths of its new key once it has one", () => {
+    expect(paths(heard(["eth0", 0], ["wlan0", 0], ["wlan0", 1, "new"]), 2)).toEqual(["wlan0"]);
+  });
+
+  test("is remembered with eight paths at most", () => {
+    const many = Array.from({ length: 20 }, (_, index) => [`wg${index}`, 0] as const);
+    expect(paths(heard(...many), 1)).toEqual(many.slice(-8).map(([path]) => path));
+  });
 });

@@ -15,6 +15,8 @@ export class LanInMemory {
   refusal: Error | undefined;
   /** Why nothing can be sent to an address; absent: it can. */
   readonly barred = new Map<string, Error>();
+  /** Addresses whose cable is unplugged: nothing arrives from or at them. */
+  readonly unplugged = new Set<string>();
   readonly #ports = new Map<string, { receive: Receive; end(error: Error | undefined): void }>();
   #free = 40_000;
 
@@ -22,25 +24,27 @@ export class LanInMemory {
     return [...this.#ports.keys()];
   }
 
-  /** The LAN as the machine at this address has it. */
-  of(address: string): Lan {
+  /** The LAN as a machine with these addresses has it; each is on a network of its own. */
+  of(...addresses: readonly string[]): Lan {
     return {
       open: (port, receive) => {
         if (this.refusal) return Promise.reject(this.refusal);
-        const at = `${address}:${port === 0 ? this.#free++ : port}`;
+        const number = port === 0 ? this.#free++ : port;
+        const own = addresses.map((address) => `${address}:${number}`);
         const { promise: closed, resolve } = Promise.withResolvers<Error | undefined>();
         const end = (error: Error | undefined): void => {
-          this.#ports.delete(at);
+          for (const at of own) this.#ports.delete(at);
           resolve(error);
         };
-        this.#ports.set(at, { receive, end });
+        for (const at of own) this.#ports.set(at, { receive, end });
         return Promise.resolve({
           closed,
           close: () => end(undefined),
           send: (datagram: Uint8Array, to: LanAddress, failed: (error: Error) => void) => {
             const error = this.barred.get(to.address);
+            const near = own.find((at) => networkOf(at) === networkOf(to.address)) ?? own[0] ?? "";
             if (error) failed(error);
-            else this.write(datagram, at, `${to.address}:${to.port}`);
+            else this.write(datagram, near, `${to.address}:${to.port}`);
           },
         });
       },
@@ -50,7 +54,8 @@ export class LanInMemory {
   /** Sends a datagram, regardless of its claimed sender. */
   write(datagram: Uint8Array, from: string, to: string): void {
     this.sent.push({ datagram, from, to });
-    if (this.isUp) this.#ports.get(to)?.receive(datagram, (answer) => this.write(answer, to, from));
+    if (!this.isUp || this.unplugged.has(addressOf(from)) || this.unplugged.has(addressOf(to))) return;
+    this.#ports.get(to)?.receive(datagram, (answer) => this.write(answer, to, from), addressOf(from));
   }
 
   /** The port's socket fails. */
@@ -58,3 +63,8 @@ export class LanInMemory {
     this.#ports.get(at)?.end(error);
   }
 }
+
+const addressOf = (at: string): string => at.split(":")[0] ?? at;
+
+/** Its first three numbers: also what a machine calls the path to it. */
+export const networkOf = (address: string): string => address.split(".").slice(0, 3).join(".");

@@ -10,7 +10,7 @@ import { Questioner } from "../../../agent/witness/questioner.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { RecordingLog } from "../../support/recording-log.ts";
 import { SeededRandom } from "../../support/seeded-random.ts";
-import { LanInMemory } from "./lan-in-memory.ts";
+import { LanInMemory, networkOf } from "./lan-in-memory.ts";
 
 const [site, port, boot] = ["plant", 10270, "0b21f8a4-6c5d-4e7a-9f10-3d2c1b0a9e81"];
 const noFile = { read: () => undefined, write: () => {} };
@@ -22,7 +22,10 @@ afterEach(async () => {
 
 interface Board {
   readonly name: string;
+  /** On the LAN. */
   readonly address: string;
+  /** On other networks by which it is reached as well. */
+  readonly others: string[];
   readonly key: BoardKey;
   power: AbortController | undefined;
 }
@@ -33,6 +36,7 @@ class Story {
   readonly lan = new LanInMemory();
   readonly calibration = new Calibration();
   doubted: readonly string[] | undefined = [];
+  /** Whether the gateway of the LAN answers. */
   hasGateway = false;
   gatewayQuestions = 0;
   readonly #boards = new Map<string, Board>();
@@ -44,15 +48,16 @@ class Story {
     stories.push(this);
     for (const [index, name] of names.entries()) {
       const key = BoardKey.kept(noFile, new RecordingLog());
-      this.#boards.set(name, { name, address: `192.168.7.${index + 2}`, key, power: undefined });
+      this.#boards.set(name, { name, address: `192.168.7.${index + 2}`, others: [], key, power: undefined });
     }
     this.questioner = new Questioner(this.#ambient, {
-      lan: this.lan.of("192.168.7.1"),
+      lan: this.lan.of("192.168.7.1", "10.7.0.1"),
+      paths: () => networkOf,
       site,
       calibration: this.calibration,
-      askGateway: () => {
+      askGateway: (path) => {
         this.gatewayQuestions++;
-        return Promise.resolve(this.hasGateway);
+        return Promise.resolve(this.hasGateway && path === "192.168.7");
       },
     });
   }
@@ -61,16 +66,29 @@ class Story {
     return { clock: this.clock, log: new RecordingLog(), random: new SeededRandom(1) };
   }
 
+  /** From here on these boards are also reached by their uplinks. */
+  reachByUplink(...names: readonly string[]): void {
+    for (const name of names) this.#board(name).others.push(this.uplinkOf(name));
+  }
+
+  uplinkOf(name: string): string {
+    return this.#board(name).address.replace("192.168.7.", "10.7.0.");
+  }
+
+  lanOf(name: string): string {
+    return this.#board(name).address;
+  }
+
   on(...names: readonly string[]): void {
     for (const name of names) {
       const board = this.#board(name);
-      const { address, key } = board;
+      const { address, others, key } = board;
       const kubelet = new KubeletHealth(this.#ambient, {
         ask: () => Promise.resolve("ok"),
         file: noFile,
         bootId: boot,
       });
-      const deps = { lan: this.lan.of(address), port, site, board: name, bootId: boot, key, kubelet };
+      const deps = { lan: this.lan.of(address, ...others), port, site, board: name, bootId: boot, key, kubelet };
       board.power = new AbortController();
       this.#running.push(new Answerer(this.#ambient, deps).run(board.power.signal));
     }
@@ -82,7 +100,7 @@ class Story {
 
   announced(name: string): Announcement | undefined {
     const board = this.#boards.get(name);
-    return board && { key: board.key.publicText, port, addresses: [board.address] };
+    return board && { key: board.key.publicText, port, addresses: [board.address, ...board.others] };
   }
 
   async lead(): Promise<void> {
@@ -99,6 +117,7 @@ class Story {
   follow(leader: () => string | undefined, read: (name: string) => Announcement | undefined): void {
     const calibrating = new LeaderCalibration(this.#ambient, {
       lan: this.lan.of("192.168.7.1"),
+      paths: () => networkOf,
       site,
       calibration: this.calibration,
       leader,
@@ -295,6 +314,74 @@ describe("a board that stops answering", () => {
     story.doubted = ["pi-2"];
     await story.clock.advance("10m");
     expect(story.silenceOf("pi-2")).toBe(undefined);
+  });
+});
+
+describe("boards that reach each other by the LAN and by their uplinks", () => {
+  const leader = { lan: "192.168.7.1", uplink: "10.7.0.1" };
+
+  async function reached(...names: readonly string[]): Promise<Story> {
+    const story = new Story(...names);
+    story.reachByUplink(...names);
+    story.on(...names);
+    await story.lead();
+    return story;
+  }
+
+  test("a board that loses its uplink while the leader's LAN is unplugged is not gone: controls answer by the uplink only", async () => {
+    const story = await reached("pi-2", "pi-3", "pi-4");
+    story.lan.unplugged.add(leader.lan);
+    await story.clock.advance("4s");
+    story.lan.unplugged.add(story.uplinkOf("pi-2"));
+    story.doubted = ["pi-2"];
+    await story.clock.advance("10m");
+    expect(story.silenceOf("pi-2")).toBe("open");
+    story.lan.unplugged.delete(leader.lan);
+    await story.clock.advance("10s");
+    expect(story.questioner.wordOf("pi-2")?.word?.kubelet).toEqual({ is: "ok" });
+  });
+
+  test("one that loses both is gone, as both bring answers of others", async () => {
+    const story = await reached("pi-2", "pi-3", "pi-4");
+    story.off("pi-2");
+    story.doubted = ["pi-2"];
+    await story.clock.advance("40s");
+    expect(story.silenceOf("pi-2")).toBe("gone");
+  });
+
+  test("one that was not heard by its uplink for hours is gone when the LAN brings answers of others", async () => {
+    const story = await reached("pi-2", "pi-3");
+    story.lan.unplugged.add(leader.uplink);
+    await story.clock.advance("5h");
+    story.off("pi-2");
+    story.doubted = ["pi-2"];
+    await story.clock.advance("40s");
+    expect(story.silenceOf("pi-2")).toBe("gone");
+  });
+
+  test("of many boards, controls are taken that bring answers by each path of the silent one", async () => {
+    const names = Array.from({ length: 12 }, (_, index) => `pi-${index + 2}`);
+    const story = new Story(...names);
+    // Two of the others are also reached by their uplinks.
+    story.reachByUplink("pi-2", "pi-6", "pi-9");
+    story.on(...names);
+    await story.lead();
+    story.off("pi-2");
+    story.doubted = ["pi-2"];
+    await story.clock.advance("40s");
+    expect(story.silenceOf("pi-2")).toBe("gone");
+  });
+
+  test("the only one of them with a second path is not gone: no other board shows that path, nor does the gateway of the LAN", async () => {
+    const story = new Story("pi-2", "pi-3");
+    story.reachByUplink("pi-2");
+    story.hasGateway = true;
+    story.on("pi-2", "pi-3");
+    await story.lead();
+    story.off("pi-2");
+    story.doubted = ["pi-2"];
+    await story.clock.advance("10m");
+    expect(story.silenceOf("pi-2")).toBe("open");
   });
 });
 

@@ -26,11 +26,13 @@ describe("the LAN by UDP", () => {
   test("carries a datagram to its receiver, and the answer back", async () => {
     const port = await freePort();
     const board = await udp.open(port, (datagram, reply) => reply(Buffer.from(`to ${Buffer.from(datagram)}`)));
-    const answered = Promise.withResolvers<string>();
-    const leader = await udp.open(0, (datagram) => answered.resolve(Buffer.from(datagram).toString()));
+    const answered = Promise.withResolvers<readonly string[]>();
+    const leader = await udp.open(0, (datagram, _reply, sender) =>
+      answered.resolve([Buffer.from(datagram).toString(), sender]),
+    );
     open.push(board, leader);
     leader.send(Buffer.from("question"), { address: "127.0.0.1", port }, answered.reject);
-    expect(await answered.promise).toBe("to question");
+    expect(await answered.promise).toEqual(["to question", "127.0.0.1"]);
   });
 
   test("refuses a port that is taken, and frees it when it closes", async () => {

@@ -10,7 +10,7 @@ import { Questioner } from "../../../agent/witness/questioner.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { RecordingLog } from "../../support/recording-log.ts";
 import { SeededRandom } from "../../support/seeded-random.ts";
-import { LanInMemory } from "./lan-in-memory.ts";
+import { LanInMemory, networkOf } from "./lan-in-memory.ts";
 
 const [site, board, port] = ["plant", "pi-3", 10270];
 const firstBoot = "0b21f8a4-6c5d-4e7a-9f10-3d2c1b0a9e81";
@@ -54,6 +54,7 @@ class Story {
       site,
       calibration: new Calibration(),
       askGateway: () => Promise.resolve(false),
+      paths: () => networkOf,
     });
   }
 

@@ -3,6 +3,7 @@ import { matchesFields, matchesLabels, parseFieldSelector, parseLabelSelector } 
 import { scrubber } from "../../../agent/base/text/scrubber.ts";
 import { parseDuration } from "../../../agent/base/time/duration.ts";
 import { readTime } from "../../../agent/base/time/iso-time.ts";
+import { gatewayOn, lanPaths } from "../../../agent/board/lan-paths.ts";
 import { localNetworks } from "../../../agent/board/local-networks.ts";
 import { parseBytes } from "../../../agent/config/bytes.ts";
 import { parseCron, parseWindows } from "../../../agent/config/cron.ts";
@@ -88,6 +89,17 @@ export const texts: readonly Target[] = [
     localNetworks((file) =>
       file === "/proc/net/route" ? text : "fd000000000000000000000000000007 02 40 00 80 eth0\n",
     ),
+  ),
+  plain(
+    "paths",
+    [
+      "eth0\t0007A8C0\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\t0\t0\nlo\t0\n",
+      `fd00${"0".repeat(28)} 40 ${"0".repeat(32)} 00 ${"0".repeat(32)} 00000400 00000001 00000000 00000001 eth0\n`,
+    ],
+    (text) => {
+      const pathTo = lanPaths(() => text);
+      return [pathTo("192.168.7.3"), pathTo("fd00::3"), gatewayOn(() => text, "eth0")];
+    },
   ),
   plain(
     "scrub",

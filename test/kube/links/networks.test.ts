@@ -141,6 +141,18 @@ describe.skipIf(whyNot !== undefined)("boards with an uplink and a LAN of their 
     expect((await why(board)).split("Incident ").at(-1)).not.toContain("it answers on the LAN");
   });
 
+  test("if the leader's LAN and then a board's uplink fail, answers by the leader's uplink prove nothing about the board", async () => {
+    const board = follower();
+    network.unplugLan(site.leading);
+    await rest(4);
+    network.cutUplink(board);
+    await untilUnknown(board);
+    await expectNoHarm(60);
+    expect(await why(board)).toContain("held");
+    network.mend();
+    await until("it is ready", async () => (await kube.ready(board)) === "True", 60);
+  });
+
   test("another machine at the address of a dead board does not answer for it", async () => {
     const board = follower();
     const taker = [0, 1, 2, 3].find((other) => other !== board && other !== site.leading) ?? 0;

@@ -176,6 +176,7 @@ export class SimBoard {
           kubeletFile: this.#kubeletFile,
           askKubelet: () => Promise.resolve(this.#kubelet?.isDead === false ? "ok" : "silent"),
           askGateway: () => this.lanEdge.gatewayAnswers(),
+          paths: () => () => "eth0",
           addresses: () => [this.lanEdge.address],
         },
         rebuilt: undefined,

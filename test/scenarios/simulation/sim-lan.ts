@@ -87,7 +87,8 @@ export class LanEdge {
     time.at(time.now + latency, () => {
       const target = ports.get(to);
       if (target === undefined || target.process.isDead || target.edge.#cuts.size > 0) return;
-      target.process.deliver(() => target.receive(datagram, (answer) => target.edge.#send(answer, from, to)));
+      const reply = (answer: Uint8Array): void => target.edge.#send(answer, from, to);
+      target.process.deliver(() => target.receive(datagram, reply, this.address));
     });
   }
 }

@@ -1,0 +1,72 @@
+import { describe, expect, test } from "vitest";
+import { gatewayOn, lanPaths } from "../../../agent/board/lan-paths.ts";
+import { isDirect } from "../../../agent/witness/lan.ts";
+
+const head = "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT\n";
+/** eth0 is 192.168.7.0/24 with the router 192.168.7.254. */
+const lan = "eth0\t0007A8C0\t00000000\t0001\t0\t0\t100\t00FFFFFF\t0\t0\t0\n";
+const byLan = "eth0\t00000000\tFE07A8C0\t0003\t0\t0\t100\t00000000\t0\t0\t0\n";
+/** wwan0 is a modem with a router of its own. */
+const modem = "wwan0\t0000400A\t00000000\t0001\t0\t0\t50\t00FFFFFF\t0\t0\t0\n";
+const byModem = "wwan0\t00000000\t0100400A\t0003\t0\t0\t50\t00000000\t0\t0\t0\n";
+/** wlan0 is on the same network as eth0, and the kernel prefers eth0. */
+const wifi = "wlan0\t0007A8C0\t00000000\t0001\t0\t0\t600\t00FFFFFF\t0\t0\t0\n";
+/** wg0 reaches 192.168.7.9 alone. */
+const tunnel = "wg0\t0907A8C0\t00000000\t0001\t0\t0\t0\tFFFFFFFF\t0\t0\t0\n";
+const any = "0".repeat(32);
+const six = (to: string, bits: string, router: string, flags: string, name: string): string =>
+  `${to.padEnd(32, "0")} ${bits} ${any} 00 ${router.padEnd(32, "0")} 00000400 00000001 00000000 ${flags} ${name}\n`;
+const routes6 =
+  six("fd00", "40", "", "00000001", "eth0") +
+  six("fd05", "30", "fd000000000000000000000000000009", "00000003", "eth0") +
+  six("", "00", "fe800000000000000000000000000001", "00000003", "wwan0") +
+  six("", "00", "", "00200200", "lo");
+
+const reading =
+  (routes: string, of6 = "") =>
+  (file: string) =>
+    ({ "/proc/net/route": head + routes, "/proc/net/ipv6_route": of6 })[file];
+
+describe("the path to an address", () => {
+  test.each([
+    ["on the LAN", byLan + lan, "192.168.7.3", "eth0"],
+    ["behind its router", byLan + lan, "10.1.2.3", "eth0>192.168.7.254"],
+    ["of the LAN, with a modem as default route", byModem + modem + lan, "192.168.7.3", "eth0"],
+    ["of the LAN on two interfaces", wifi + lan + byLan, "192.168.7.3", "eth0"],
+    ["that a tunnel takes out of the LAN", byLan + lan + tunnel, "192.168.7.9", "wg0"],
+    ["without a route", lan, "10.1.2.3", ""],
+    ["on the IPv6 network", lan, "fd00::3", "eth0"],
+    ["behind an IPv6 router", lan, "fd05::3", "eth0>fd00:0000:0000:0000:0000:0000:0000:0009"],
+    ["of the IPv6 Internet", lan, "2001:db8::3", "wwan0>fe80:0000:0000:0000:0000:0000:0000:0001"],
+    ["of the link itself", lan, "fe80::3%wlan0", "wlan0"],
+    ["that is none", byLan + lan, "elsewhere", ""],
+  ] as const)("%s", (_where, routes, address, path) => {
+    expect(lanPaths(reading(routes, routes6))(address)).toBe(path);
+  });
+
+  test("is direct unless it leads through a router or nowhere", () => {
+    expect(["eth0", "eth0>192.168.7.254", ""].map(isDirect)).toEqual([true, false, false]);
+  });
+
+  test("is unknown where the routes cannot be read, or are not routes", () => {
+    expect(lanPaths(() => undefined)("192.168.7.3")).toBe("");
+    const garbage = lanPaths(() => `eth0 zz 11 \n\n0\n${any} zz ${any} 00 ${any} x x x x eth0\n${any} 81`);
+    expect([garbage("192.168.7.3"), garbage("fd00::3")]).toEqual(["", ""]);
+  });
+});
+
+describe("the gateway", () => {
+  test.each([
+    ["of the LAN", byLan + lan, "eth0", "192.168.7.254"],
+    ["of the LAN, while there is one behind a modem too", byModem + byLan + lan + modem, "eth0", "192.168.7.254"],
+    ["of the LAN, while the only router is behind a modem", byModem + lan + modem, "eth0", undefined],
+    ["of a LAN without a router", lan, "eth0", undefined],
+    ["of a path with a router", byLan + lan, "eth0>192.168.7.254", undefined],
+  ] as const)("%s", (_where, routes, path, gateway) => {
+    expect(gatewayOn(reading(routes), path)).toBe(gateway);
+  });
+
+  test("is none where the routes cannot be read", () => {
+    expect(gatewayOn(() => undefined, "eth0")).toBe(undefined);
+  });
+});
