@@ -10,6 +10,7 @@ import { bootId, hardware } from "../board/facts.ts";
 import { gatewayNear } from "../board/kernel-routes.ts";
 import { localAddresses } from "../board/local-addresses.ts";
 import { readFact } from "../board/read-fact.ts";
+import { readLines } from "../board/read-lines.ts";
 import type { Credentials } from "../client/credentials/credentials.ts";
 import type { HttpTransport } from "../client/transport/http-transport.ts";
 import type { Companion } from "../companions/companion.ts";
@@ -159,7 +160,7 @@ export class AgentRun {
         lan: udp,
         keyFile: keyFileIn(config.state.folder),
         kubeletFile: kubeletFileIn(config.state.folder),
-        askKubelet: ofRoot(healthz(this.#ambient.clock), readFact),
+        askKubelet: ofRoot(healthz(this.#ambient.clock), this.#ambient.clock, readLines),
         askGateway: gatewayByTcp(this.#ambient.clock, (addresses) => gatewayNear(readFact, addresses)),
         addresses: () => localAddresses(readFact),
       },
