@@ -1,4 +1,4 @@
-import { type Clock, type Millis, sleep } from "../base/clock.ts";
+import { type Clock, elapsed, type Instant, isAfter, type Millis, shifted, sleep } from "../base/clock.ts";
 import { kubeletPort } from "./healthz.ts";
 import type { AskKubelet } from "./kubelet-health.ts";
 
@@ -20,11 +20,15 @@ export function ofRoot(ask: AskKubelet, clock: Clock, read: ReadTable, port = ku
 
 /** Two checks and the question itself take less time than the leader waits for an answer. */
 const patience: Millis = 1000;
+/** After a reading that took longer, the next one waits for nine times as long. */
+const slow: Millis = 100;
+/** Maximum time to wait, because a reading also takes long if the process is stopped meanwhile. */
+const longestRest: Millis = 60_000;
 
 /**
  * The owner of the listener that takes a connection to 127.0.0.1. Pods on the host's network can fill the tables, so that
- * reading them takes long: until a reading is complete, the result of the previous one counts. It is out of date by the
- * time of a reading at most, whereas a partial one could show a dead kubelet as running, or a running one as dead.
+ * reading them takes long: until a reading is complete, the result of the previous one counts. This delays a result,
+ * whereas a partial reading could show a dead kubelet as running, or a running one as dead.
  */
 class ListenerOwner {
   readonly #clock: Clock;
@@ -32,6 +36,8 @@ class ListenerOwner {
   readonly #port: number;
   #isRoot = false;
   #reading: Promise<void> | undefined;
+  /** No reading begins before. */
+  #restsUntil: Instant | undefined;
 
   constructor(clock: Clock, read: ReadTable, port: number) {
     this.#clock = clock;
@@ -41,7 +47,12 @@ class ListenerOwner {
 
   /** Whether root listens there, and no other user. */
   async isRoot(): Promise<boolean> {
+    const now = this.#clock.now();
+    if (this.#restsUntil && isAfter(this.#restsUntil, now)) return this.#isRoot;
     this.#reading ??= this.#readAll().finally(() => {
+      const ended = this.#clock.now();
+      const took = elapsed(now, ended);
+      this.#restsUntil = took > slow ? shifted(ended, Math.min(9 * took, longestRest)) : undefined;
       this.#reading = undefined;
     });
     const waiting = new AbortController();

@@ -9,7 +9,7 @@ import { nextTurn, SystemClock } from "../../../agent/base/clock.ts";
 import { readLines } from "../../../agent/board/read-lines.ts";
 import type { AskKubelet } from "../../../agent/witness/kubelet-health.ts";
 import { ofRoot } from "../../../agent/witness/root-listener.ts";
-import { FakeClock } from "../../support/fake-clock.ts";
+import { FakeClock, millis } from "../../support/fake-clock.ts";
 
 const head = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n";
 const row = (local: string, user: number, state = "0A"): string =>
@@ -235,6 +235,37 @@ describe("a pod on the host's network that opens very many sockets", () => {
     tables.more.resolve();
     await tables.clock.advance(1);
     expect(await tables.answer()).toBe("ok");
+  });
+
+  test.each([
+    ["0.1s", [2, 4, 6]],
+    ["0.2s", [1, 1, 3]],
+  ])("makes the board rest if reading takes longer than 0.1 s: %s", async (length, readings) => {
+    const tables = new SlowTables();
+    tables.isSlow = true;
+    tables.clock.after(millis(length), () => tables.more.resolve());
+    const opened: number[] = [];
+    for (const pause of ["1.7s", "0.2s", 0]) {
+      expect(await tables.answer()).toBe("ok");
+      opened.push(tables.opened);
+      await tables.clock.advance(pause);
+    }
+    expect(opened).toEqual(readings);
+  });
+
+  test("is not believed for more than a minute if the agent is stopped while it reads", async () => {
+    const tables = new SlowTables();
+    tables.isSlow = true;
+    await tables.answer();
+    await tables.clock.advance("1h");
+    tables.more.resolve();
+    await tables.clock.advance(1);
+    expect(await tables.answer()).toBe("ok");
+    tables.owner = 1000;
+    await tables.clock.advance("59s");
+    expect(await tables.answer()).toBe("ok");
+    await tables.clock.advance("1s");
+    expect(await tables.answer()).toBe("silent");
   });
 
   test("is not believed if the table has no end", async () => {
