@@ -29,10 +29,10 @@ export function readText(
  * regardless of their content. Opened with O_NONBLOCK, because reading a file such as /proc/kmsg would otherwise block
  * for ever.
  */
-function readBytes(
+export function readBytes(
   file: string,
   { expected, largest }: { readonly expected: number; readonly largest: number },
-): Uint8Array | undefined {
+): Buffer | undefined {
   const handle = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     const pieces: Uint8Array[] = [];

@@ -10,6 +10,7 @@ import { bootId, hardware } from "../board/facts.ts";
 import { gatewayOn, lanPaths } from "../board/lan-paths.ts";
 import { localAddresses } from "../board/local-addresses.ts";
 import { readFact } from "../board/read-fact.ts";
+import { readLines } from "../board/read-lines.ts";
 import type { Credentials } from "../client/credentials/credentials.ts";
 import type { HttpTransport } from "../client/transport/http-transport.ts";
 import type { Companion } from "../companions/companion.ts";
@@ -159,9 +160,9 @@ export class AgentRun {
         lan: udp,
         keyFile: keyFileIn(config.state.folder),
         kubeletFile: kubeletFileIn(config.state.folder),
-        askKubelet: ofRoot(healthz(this.#ambient.clock), readFact),
         askGateway: gatewayByTcp(this.#ambient.clock, (path) => gatewayOn(readFact, path)),
         paths: () => lanPaths(readFact),
+        askKubelet: ofRoot(healthz(this.#ambient.clock), this.#ambient.clock, readLines),
         addresses: () => localAddresses(readFact),
       },
       rebuilt,

@@ -23,6 +23,7 @@ export const {
   mkdirSync,
   mkdtempSync,
   openSync,
+  read,
   readdirSync,
   readFileSync,
   readlinkSync,

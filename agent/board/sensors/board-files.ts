@@ -1,7 +1,8 @@
-import { accessSync, constants, readdirSync, readFileSync, realpathSync, statfsSync } from "node:fs";
+import { accessSync, constants, readdirSync, realpathSync, statfsSync } from "node:fs";
 import { basename, join, relative } from "node:path";
 import { endingDigits } from "../../base/text/ending-digits.ts";
 import type { ReadFact } from "../facts.ts";
+import { readFact } from "../read-fact.ts";
 
 /** Access to /sys and /proc. Tests supply another root with their own files. */
 export interface BoardFiles {
@@ -16,21 +17,11 @@ export interface BoardFiles {
   isReadOnly(folder: string): boolean;
 }
 
-/**
- * Maximum length of a file, in characters. An attribute in /sys is at most one page long, the mount table a few hundred
- * pages; longer files are ignored.
- */
-const maxFileBytes = 4 * 2 ** 20;
-
 /** All methods are synchronous, because the kernel answers from memory. None of them throws. */
 export function boardFiles(root = "/"): BoardFiles {
   const at = (path: string): string => join(root, path);
   return {
-    read: (file) =>
-      attempt(() => {
-        const text = readFileSync(at(file), "utf8");
-        return text.length > maxFileBytes ? undefined : text;
-      }),
+    read: (file) => readFact(at(file)),
     names: (folder) => attempt(() => readdirSync(at(folder)).sort()) ?? [],
     real: (path) =>
       attempt(() => {

@@ -30,23 +30,33 @@ const freshness: Millis = 5000;
 const maxRulesLength = 16_384;
 /** Maximum number of claims whose volumes are read for a pod; the others count as usable everywhere. */
 const maxClaims = 8;
-/** Maximum number of claims whose volumes are remembered. */
-const maxKnown = 256;
+/** Maximum number of pods whose volumes are remembered. */
+const maxKnown = 512;
 /**
  * For how long. While a pod uses a claim, its volume does not change, nor do the boards that can use it; a claim without
- * a volume may get one.
+ * a volume may get one. A pod whose volumes keep it from no board leaves soon.
  */
-const remembered = { bound: 3_600_000, unbound: 120_000 } as const;
+const remembered = { binding: 3_600_000, others: 120_000 } as const;
+
+/** What is known of a pod's volumes. */
+interface Volumes {
+  readonly namespace: string;
+  readonly at: Instant;
+  /** Which boards can use them. */
+  readonly rules: readonly PlacementRules[];
+  /** They kept the pod from all other boards, so no more of them were read. */
+  readonly areBinding: boolean;
+}
+
+const isValid = ({ at, areBinding }: Volumes, now: Instant): boolean =>
+  elapsed(at, now) < remembered[areBinding ? "binding" : "others"];
 
 /** Finds out whether another board can take a pod. Capacity that other pods use does not count: it may become free. */
 export class OtherBoards {
   readonly #seesAll: () => boolean;
   #open: OpenBoards | undefined;
-  /** By the pod's uid and the name of the claim; `rules` are undefined if every board can use the volume. */
-  readonly #volumes = new Map<
-    string,
-    { readonly at: Instant; readonly lasts: Millis; readonly rules: PlacementRules | undefined }
-  >();
+  /** By the pod's uid. */
+  readonly #volumes = new Map<string, Volumes>();
 
   /** `seesAll`: whether every Node of the cluster is in the cache. */
   constructor(seesAll: () => boolean) {
@@ -55,10 +65,43 @@ export class OtherBoards {
 
   /** Why no board but this one can take the pod; undefined if one can, or if a board that is not in the cache may. */
   async obstacleFor(key: string, board: string, site: SiteView): Promise<Obstacle | undefined> {
-    const obstacle = await this.#search(key, board, [], site);
-    if (obstacle !== undefined) return obstacle;
-    const volumes = await this.#volumesOf(key, site);
-    return volumes.length === 0 ? undefined : await this.#search(key, board, volumes, site);
+    return (await this.#search(key, board, [], site)) ?? (await this.#volumeObstacle(key, board, site));
+  }
+
+  /** Reads the volumes one after the other, only until they leave no other board. */
+  async #volumeObstacle(key: string, board: string, site: SiteView): Promise<Obstacle | undefined> {
+    const { uid, namespace, claims } = claimedBy(site.lister(pods).get(key));
+    if (claims.length === 0) return undefined;
+    const known = this.#volumes.get(uid);
+    if (known && isValid(known, site.now)) {
+      const obstacle = await this.#search(key, board, known.rules, site);
+      if (obstacle !== undefined || !known.areBinding) return obstacle;
+    }
+    const rules: PlacementRules[] = [];
+    let obstacle: Obstacle | undefined;
+    for (const claim of claims) {
+      const required = (await volumeOf(`${namespace}/${claim}`, site))?.spec?.nodeAffinity?.required;
+      if (required === undefined) continue;
+      rules.push({ affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: required } } });
+      obstacle = await this.#search(key, board, rules, site);
+      if (obstacle !== undefined) break;
+    }
+    this.#remember(uid, { namespace, at: site.now, rules, areBinding: obstacle !== undefined });
+    return obstacle;
+  }
+
+  /** Without room, the namespace with the most pods gives way, so that others are not read again because of it. */
+  #remember(uid: string, volumes: Volumes): void {
+    this.#volumes.delete(uid);
+    if (this.#volumes.size >= maxKnown) {
+      for (const [one, known] of this.#volumes) if (!isValid(known, volumes.at)) this.#volumes.delete(one);
+    }
+    if (this.#volumes.size >= maxKnown) {
+      const giving = oldestOfMost(this.#volumes);
+      if (giving === undefined || giving.namespace === volumes.namespace) return;
+      this.#volumes.delete(giving.uid);
+    }
+    this.#volumes.set(uid, volumes);
   }
 
   async #search(
@@ -94,33 +137,24 @@ export class OtherBoards {
     }
     return found;
   }
+}
 
-  /** Which boards can use the pod's volumes. */
-  async #volumesOf(key: string, site: SiteView): Promise<readonly PlacementRules[]> {
-    const pod = site.lister(pods).get(key);
-    if (pod === undefined) return [];
-    const { uid, namespace } = pod.metadata;
-    const rules: PlacementRules[] = [];
-    for (const claim of claimsOf(pod).slice(0, maxClaims)) {
-      const found = await this.#rulesOf(`${uid} ${claim}`, `${namespace}/${claim}`, site);
-      if (found) rules.push(found);
-    }
-    return rules;
+/** The pod that was read first in the namespace with the most pods. */
+function oldestOfMost(
+  known: ReadonlyMap<string, Volumes>,
+): { readonly uid: string; readonly namespace: string } | undefined {
+  let most: readonly (readonly [string, Volumes])[] = [];
+  for (const ofOne of Map.groupBy(known, ([, { namespace }]) => namespace).values()) {
+    if (ofOne.length > most.length) most = ofOne;
   }
+  const [oldest] = most;
+  return oldest && { uid: oldest[0], namespace: oldest[1].namespace };
+}
 
-  async #rulesOf(key: string, claim: string, site: SiteView): Promise<PlacementRules | undefined> {
-    const before = this.#volumes.get(key);
-    if (before && elapsed(before.at, site.now) < before.lasts) return before.rules;
-    const volume = await volumeOf(claim, site);
-    const required = volume?.spec?.nodeAffinity?.required;
-    const rules = required && {
-      affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: required } },
-    };
-    const [oldest] = this.#volumes.keys();
-    if (this.#volumes.size >= maxKnown && oldest !== undefined) this.#volumes.delete(oldest);
-    this.#volumes.set(key, { at: site.now, lasts: remembered[volume ? "bound" : "unbound"], rules });
-    return rules;
-  }
+/** The claims whose volumes are read. */
+function claimedBy(pod: Pod | undefined) {
+  const { uid = "", namespace = "" } = pod?.metadata ?? {};
+  return { uid, namespace, claims: pod === undefined ? [] : claimsOf(pod).slice(0, maxClaims) };
 }
 
 /** The volume that is bound to a claim. A tenant may name any volume in its claim. */

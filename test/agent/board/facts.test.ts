@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import {
   bootClock,
@@ -50,6 +53,23 @@ test("the process's memory is reported as RSS, private memory and peak", () => {
 test("a fact that this machine does not have is undefined, not an error", () => {
   expect(readFact("/proc/self/status")).toContain("VmRSS");
   expect(readFact("/sys/firmware/nowhere")).toBeUndefined();
+});
+
+test("a file that is longer than any fact is not read to its end", () => {
+  const folder = mkdtempSync(join(tmpdir(), "siteward-facts-"));
+  try {
+    const file = join(folder, "fact");
+    writeFileSync(file, "");
+    truncateSync(file, 2 * 2 ** 20);
+    expect(readFact(file)).toHaveLength(2 * 2 ** 20);
+    truncateSync(file, 2 * 2 ** 20 + 1);
+    expect(readFact(file)).toBeUndefined();
+    // Longer than any string can be, and than the memory of this machine.
+    truncateSync(file, 2 ** 42);
+    expect(readFact(file)).toBeUndefined();
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });
 
 test("hardware is identified by its serial number, never by a file that a cloned card has too", () => {

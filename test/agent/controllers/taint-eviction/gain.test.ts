@@ -44,7 +44,8 @@ const put = (site: SiteModel, resource: Resource<KubeObject>, name: string, more
 
 /** A claim of this name whose volume only some hosts can use. */
 const volumeOn = (site: SiteModel, claim: string, ...hosts: readonly string[]): void => {
-  put(site, persistentVolumeClaims, claim, { spec: { volumeName: `volume-${claim}` } }, "default");
+  for (const namespace of ["default", "tenant"])
+    put(site, persistentVolumeClaims, claim, { spec: { volumeName: `volume-${claim}` } }, namespace);
   const matchExpressions = [{ key: "kubernetes.io/hostname", operator: "In", values: hosts }];
   const required = { nodeSelectorTerms: [{ matchExpressions }] };
   put(site, persistentVolumes, `volume-${claim}`, {
@@ -341,6 +342,80 @@ describe("a pod that its ReplicaSet would replace", () => {
       "persistentvolumeclaims default/data",
       "persistentvolumes volume-data",
     ]);
+  });
+
+  describe("has a volume that is read once in an hour, beside a tenant", () => {
+    const claims = Array.from({ length: 8 }, (_, index) => `claim-${index}`);
+    const tenants = (count: number, claimed: readonly string[]): Readonly<Record<string, PodOptions>> =>
+      Object.fromEntries(
+        Array.from({ length: count }, (_, index) => [`tenant-${index}`, { namespace: "tenant", claims: claimed }]),
+      );
+    const readings = (site: SiteModel, namespace: string): number =>
+      site.fetched.filter((one) => one.startsWith(`persistentvolumeclaims ${namespace}/`)).length;
+
+    test("whose pods have many volumes, which are also read once, and only up to the one that binds the pod", async () => {
+      const site = await lostBoard("evidence", { ...tenants(100, claims), web: { claims: ["data"] } }, (begun) => {
+        for (const claim of claims) volumeOn(begun, claim, "pi-3", claim < "claim-5" ? "pi-2" : "pi-3");
+        volumeOn(begun, "data", "pi-3");
+      });
+      await site.run("50m");
+      expect(site.times(/^deleted/)).toEqual([]);
+      expect([readings(site, "default"), readings(site, "tenant")]).toEqual([1, 600]);
+    });
+
+    test.each([
+      ["as early as", {}],
+      ["later than", { tolerations: [toleration("unreachable", 300), toleration("not-ready", 300)] }],
+    ])("with more pods than are remembered, and is due %s they are", async (_, own) => {
+      const pods = { ...tenants(600, ["claim-0"]), web: { claims: ["data"], ...own } };
+      const site = await lostBoard("evidence", pods, (begun) => {
+        for (const claim of ["claim-0", "data"]) volumeOn(begun, claim, "pi-3");
+      });
+      await site.run("50m");
+      expect(readings(site, "default")).toBe(1);
+      // Each pod once; those without room, 90 of them, also every three minutes.
+      expect(readings(site, "tenant")).toBeGreaterThan(600 + 10 * 90);
+      expect(readings(site, "tenant")).toBeLessThan(600 + 17 * 90);
+    });
+  });
+
+  test("has a volume that is read once in an hour, although many pods of its namespace had to be remembered before", async () => {
+    const left = Array.from({ length: 600 }, (_, index) => [`left-${index}`, { claims: ["anywhere"] }] as const);
+    const later = { tolerations: [toleration("unreachable", 600), toleration("not-ready", 600)] };
+    const site = await lostBoard(
+      "evidence",
+      { ...Object.fromEntries(left), web: { claims: ["data"], ...later } },
+      (begun) => volumeOn(begun, "data", "pi-3"),
+    );
+    await site.run("50m");
+    expect([site.exists("left-599"), site.exists("web")]).toEqual([false, true]);
+    expect(site.fetched.filter((one) => one === "persistentvolumeclaims default/data")).toHaveLength(1);
+  });
+
+  test("has no volume yet, cannot be deleted, and stays once it has one that no other board can use", async () => {
+    const site = await lostBoard("evidence", { web: { claims: ["data"] } });
+    site.refuse = ({ do: verb }) => (verb === "delete" ? "retry" : undefined);
+    while (!site.fetched.includes("persistentvolumeclaims default/data")) await site.run("1s");
+    volumeOn(site, "data", "pi-3");
+    await site.run("10m");
+    site.refuse = () => undefined;
+    await site.run("20m");
+    expect(site.exists("web")).toBe(true);
+  });
+
+  test("leaves when a board comes back that can use the volume, and its other volumes do not bind it", async () => {
+    const site = await lostBoard("evidence", { web: { claims: ["data", "more"] } }, (begun) => {
+      volumeOn(begun, "data", "pi-2", "pi-3");
+      volumeOn(begun, "more", "pi-1", "pi-2", "pi-3");
+      begun.change("pi-2", (node) => ({ ...node, spec: { ...node.spec, unschedulable: true } }));
+    });
+    await site.run("20m");
+    expect(site.exists("web")).toBe(true);
+    expect(site.fetched.some((one) => one.endsWith("/more"))).toBe(false);
+    site.change("pi-2", (node) => ({ ...node, spec: { ...node.spec, unschedulable: false } }));
+    await site.run("4m");
+    expect(site.exists("web")).toBe(false);
+    expect(site.fetched.some((one) => one.endsWith("/more"))).toBe(true);
   });
 
   test("has so many placement rules that no board is searched for, and leaves", async () => {
