@@ -213,7 +213,7 @@ const list = {
   "questions that count without a control": {
     noticedBy: "unproven",
     wishes: { motif: "broken LAN", policy: "evidence", boards: 2, lan: "apart" },
-    breaks: one("agent/witness/questioner.ts", "if (hasControl) this", "if (hasControl || at) this"),
+    breaks: one("agent/witness/questioner.ts", "if (isControlled(needed,", "if (at || isControlled(needed,"),
   },
   "a hold that is not kept": {
     noticedBy: "unproven",
