@@ -1,6 +1,6 @@
 import { elapsed, type Instant, type Millis } from "../base/clock.ts";
 import type { AskedFacts, CountedQuestions } from "../decisions/grounds.ts";
-import type { LanAnswer } from "./lan-answer.ts";
+import { type LanAnswer, sinceAnswer } from "./lan-answer.ts";
 
 /** Unanswered questions on the LAN that count as evidence. */
 export interface Counted extends CountedQuestions {
@@ -70,7 +70,7 @@ export const isEnough = ({ questions, overMs }: CountedQuestions): boolean =>
  */
 export type LanSilence = "gone" | "isolated" | "unheard" | "open";
 
-/** `foundLost`: an earlier leader had this evidence, and the board has given no sign of life since. */
+/** `foundLost`: an earlier leader had this evidence, and no leader has heard from the board since. */
 export function lanSilenceOf({ calibrated, foundLost, alone, ...counted }: AskedFacts): LanSilence {
   if (alone && isEnough(alone)) return "isolated";
   if (!calibrated && !foundLost) return "unheard";
@@ -85,4 +85,13 @@ export interface EarlierSilence {
   readonly silentMs: Millis;
   /** Whether that leader found the board lost by its questions on the LAN. */
   readonly isLost: boolean;
+}
+
+/**
+ * What is left of an earlier silence once the board has answered this leader; undefined if nothing is. Any answer shows
+ * that the board is not gone. Its silence is over only if the answer ends a hold as well: time without a kubelet goes on.
+ */
+export function afterAnswer(earlier: EarlierSilence, word: LanAnswer, now: Instant): EarlierSilence | undefined {
+  if (sinceAnswer(word, now) !== undefined) return undefined;
+  return earlier.isLost ? { ...earlier, isLost: false } : earlier;
 }
