@@ -146,6 +146,8 @@ export interface AskedFacts extends CountedQuestions {
   readonly foundLost?: true;
   /** How long ago this leader asked the question to which the silent board last answered that it runs; absent if it never did. */
   readonly answeredMs?: Millis;
+  /** The questions sent since the board last answered this leader, if it had missed heartbeats by then; otherwise absent. */
+  readonly askedSince?: number;
   /** The last rounds of questions, if neither several boards nor the gateway answered any of them; absent otherwise. */
   readonly alone?: CountedQuestions;
 }

@@ -70,11 +70,18 @@ export const isEnough = ({ questions, overMs }: CountedQuestions): boolean =>
  */
 export type LanSilence = "gone" | "isolated" | "unheard" | "open";
 
+/**
+ * The questions, over two minutes, that a board has to leave unanswered if it has answered since its heartbeats stopped. It
+ * was cut off and not dead, and a LAN that loses many datagrams leaves seven questions in a row unanswered again and again.
+ */
+const minAfterAnswer = 24;
+
 /** `foundLost`: an earlier leader had this evidence, and no leader has heard from the board since. */
-export function lanSilenceOf({ calibrated, foundLost, alone, ...counted }: AskedFacts): LanSilence {
+export function lanSilenceOf({ calibrated, foundLost, alone, askedSince, ...counted }: AskedFacts): LanSilence {
   if (alone && isEnough(alone)) return "isolated";
   if (!calibrated && !foundLost) return "unheard";
-  return isEnough(counted) ? "gone" : "open";
+  const isLong = askedSince === undefined || askedSince >= minAfterAnswer;
+  return isLong && isEnough(counted) ? "gone" : "open";
 }
 
 /** The silence of a board, as far as an earlier leader knew it. */

@@ -45,6 +45,7 @@ const silenceMembers = {
       calibrated: optional(yes),
       foundLost: optional(yes),
       answeredMs: optional(ms),
+      askedSince: optional(whole({ min: 0 })),
       alone: optional(record(counted)),
     }),
   ),

@@ -7,7 +7,7 @@ import { heardNow, type LanAnswer, sinceAnswer } from "../../judgement/lan-answe
 import { afterAnswer, askedFacts, type EarlierSilence, type LanReport } from "../../judgement/lan-silence.ts";
 import type { Link } from "../../judgement/link.ts";
 import { hasContinued, type PastSilences, silenceBegan } from "../../judgement/past-silence.ts";
-import { isCurrentRespite, type Missed, missedSince, type Respite } from "../../judgement/respites.ts";
+import { isCurrentRespite, type Missed, missedSince, type Respite, shortenedGrace } from "../../judgement/respites.ts";
 import { isToMark } from "../../judgement/ruling.ts";
 import { type Evidence, type Verdict, verdictOf } from "../../judgement/verdict.ts";
 import type { NodeLifecycleSettings } from "./settings.ts";
@@ -171,8 +171,8 @@ function withWord(health: NodeHealth, word: LanAnswer | undefined, now: Instant)
 /** The facts from asking the board on the LAN. */
 function onLan(
   lan: LanReport | undefined,
-  { earlier }: NodeHealth,
-  { unmanagedHold, unprovenHold }: NodeLifecycleSettings,
+  { earlier, probe }: NodeHealth,
+  { gracePeriod, unmanagedHold, unprovenHold }: NodeLifecycleSettings,
   now: Instant,
 ): Pick<Evidence, "heard" | "asked" | "holdMs" | "earlierMs"> {
   const heard = heardNow(lan?.word, unmanagedHold, now);
@@ -182,6 +182,8 @@ function onLan(
     ...askedFacts(lan.unanswered),
     ...(earlier?.isLost && { foundLost: true as const }),
     ...(answeredMs !== undefined && { answeredMs }),
+    // A board may die right after an answer that it gave between two heartbeats.
+    ...(lan.word && elapsed(probe, lan.word.askedAt) >= shortenedGrace(gracePeriod) && { askedSince: lan.word.asked }),
   };
   return { heard, asked, holdMs: unprovenHold, earlierMs: earlier?.silentMs };
 }

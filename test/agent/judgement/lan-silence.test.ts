@@ -41,6 +41,18 @@ test.each([
   expect(lanSilenceOf(askedFacts(unanswered))).toBe(silence);
 });
 
+test.each([
+  [23, "open"],
+  [24, "gone"],
+] as const)(
+  "the silence of a board that answered since its last heartbeat, %i questions ago, is %s",
+  (askedSince, silence) => {
+    const facts = askedFacts({ isCalibrated: true, counted: enough, alone: noneCounted });
+    expect(lanSilenceOf({ ...facts, askedSince })).toBe(silence);
+    expect(lanSilenceOf({ ...facts, askedSince, questions: 4 })).toBe("open");
+  },
+);
+
 describe("of what an earlier leader knew of a board", () => {
   const lost = { sign: "a", silentMs: 60_000, isLost: true };
   const word = (more: Pick<LanAnswer, "kubelet" | "isRebooted">): LanAnswer => ({ askedAt: at(0), asked: 0, ...more });

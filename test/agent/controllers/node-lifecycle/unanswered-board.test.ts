@@ -231,7 +231,7 @@ describe("while leaders follow each other", () => {
       const site = await answered({ is: "ok" });
       site.answer("pi-1", undefined);
       site.unanswered("pi-1", gone);
-      await site.run("40s");
+      await site.run("130s");
       expect(verdictOn(site)).toBe("lost");
       await followed(site);
       await site.run("4m");
