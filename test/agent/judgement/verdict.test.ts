@@ -123,6 +123,18 @@ test.each([
     "unproven",
     true,
   ],
+  [
+    "answered after its heartbeats, 23 questions ago",
+    { ...hold, asked: { ...enough, askedSince: 23 } },
+    "unproven",
+    true,
+  ],
+  [
+    "answered after its heartbeats, 24 questions ago",
+    { ...hold, asked: { ...enough, askedSince: 24 } },
+    "lost",
+    undefined,
+  ],
   ["is silent while nobody answers", { ...hold, asked: { ...enough, alone: enough } }, "self-isolated", true],
   [
     "is silent while for a moment nobody answered",
