@@ -142,10 +142,12 @@ export interface CountedQuestions {
 export interface AskedFacts extends CountedQuestions {
   /** Set if the board answered this leader within the last day. */
   readonly calibrated?: true;
-  /** Set if an earlier leader found the board lost, and it has given no sign of life since. */
+  /** Set if an earlier leader found the board lost, and no leader has heard from it since, by the API or on the LAN. */
   readonly foundLost?: true;
   /** How long ago this leader asked the question to which the silent board last answered that it runs; absent if it never did. */
   readonly answeredMs?: Millis;
+  /** Set if the board answered this leader after it had missed heartbeats; only questions since then are counted. */
+  readonly answered?: true;
   /** The last rounds of questions, if neither several boards nor the gateway answered any of them; absent otherwise. */
   readonly alone?: CountedQuestions;
 }

@@ -1,6 +1,6 @@
 import { elapsed, type Instant, type Millis } from "../base/clock.ts";
 import type { AskedFacts, CountedQuestions } from "../decisions/grounds.ts";
-import type { LanAnswer } from "./lan-answer.ts";
+import { type LanAnswer, sinceAnswer } from "./lan-answer.ts";
 
 /** Unanswered questions on the LAN that count as evidence. */
 export interface Counted extends CountedQuestions {
@@ -18,7 +18,7 @@ const maxPause: Millis = 10_000;
 
 /** Counts one more question. Stops at the limit of a rule, so that a number does not grow while a board is dead. */
 export function counting(before: Counted, at: Instant): Counted {
-  if (isEnough(before)) return before;
+  if (isComplete(before)) return before;
   const pause = before.at === undefined ? 0 : Math.min(maxPause, elapsed(before.at, at));
   return { questions: before.questions + 1, overMs: before.overMs + Math.floor(pause), at };
 }
@@ -59,8 +59,17 @@ export const askedFacts = ({ isCalibrated, counted, alone }: Unanswered): AskedF
 const minQuestions = 5;
 const minTime: Millis = 30_000;
 
-export const isEnough = ({ questions, overMs }: CountedQuestions): boolean =>
-  questions >= minQuestions && overMs >= minTime;
+/**
+ * The questions, over two minutes, that a board has to leave unanswered if it has answered since its heartbeats stopped. It
+ * was cut off and not dead, and a LAN that loses many datagrams leaves seven questions in a row unanswered again and again.
+ */
+const minAfterAnswer = 24;
+
+export const isEnough = ({ questions, overMs }: CountedQuestions, needed = minQuestions): boolean =>
+  questions >= needed && overMs >= minTime;
+
+/** Whether further questions would show no more. */
+export const isComplete = (counted: CountedQuestions): boolean => isEnough(counted, minAfterAnswer);
 
 /**
  * What it means that a board does not answer.
@@ -70,11 +79,11 @@ export const isEnough = ({ questions, overMs }: CountedQuestions): boolean =>
  */
 export type LanSilence = "gone" | "isolated" | "unheard" | "open";
 
-/** `foundLost`: an earlier leader had this evidence, and the board has given no sign of life since. */
-export function lanSilenceOf({ calibrated, foundLost, alone, ...counted }: AskedFacts): LanSilence {
+/** `foundLost`: an earlier leader had this evidence, and no leader has heard from the board since. */
+export function lanSilenceOf({ calibrated, foundLost, alone, answered, ...counted }: AskedFacts): LanSilence {
   if (alone && isEnough(alone)) return "isolated";
   if (!calibrated && !foundLost) return "unheard";
-  return isEnough(counted) ? "gone" : "open";
+  return isEnough(counted, answered ? minAfterAnswer : minQuestions) ? "gone" : "open";
 }
 
 /** The silence of a board, as far as an earlier leader knew it. */
@@ -85,4 +94,13 @@ export interface EarlierSilence {
   readonly silentMs: Millis;
   /** Whether that leader found the board lost by its questions on the LAN. */
   readonly isLost: boolean;
+}
+
+/**
+ * What is left of an earlier silence once the board has answered this leader; undefined if nothing is. Any answer shows
+ * that the board is not gone. Its silence is over only if the answer ends a hold as well: time without a kubelet goes on.
+ */
+export function afterAnswer(earlier: EarlierSilence, word: LanAnswer, now: Instant): EarlierSilence | undefined {
+  if (sinceAnswer(word, now) !== undefined) return undefined;
+  return earlier.isLost ? { ...earlier, isLost: false } : earlier;
 }

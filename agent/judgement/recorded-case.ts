@@ -45,6 +45,7 @@ const silenceMembers = {
       calibrated: optional(yes),
       foundLost: optional(yes),
       answeredMs: optional(ms),
+      answered: optional(yes),
       alone: optional(record(counted)),
     }),
   ),

@@ -1,7 +1,7 @@
 import type { Ambient } from "../base/ambient.ts";
 import { type Instant, type Millis, sleep } from "../base/clock.ts";
 import type { LanAnswer } from "../judgement/lan-answer.ts";
-import { type Counted, counting, isEnough, type LanReport, noneCounted } from "../judgement/lan-silence.ts";
+import { type Counted, counting, isComplete, type LanReport, noneCounted } from "../judgement/lan-silence.ts";
 import type { Announcement } from "./announcement.ts";
 import type { Calibration } from "./calibration.ts";
 import type { AskGateway } from "./gateway.ts";
@@ -206,7 +206,7 @@ export class Questioner {
 
   /** Whether the silence of a board in doubt still has to be shown. */
   #isOpen(board: string): boolean {
-    return !this.#answering.has(board) && !isEnough(this.#counts.get(board) ?? noneCounted);
+    return !this.#answering.has(board) && !isComplete(this.#counts.get(board) ?? noneCounted);
   }
 
   /**

@@ -55,7 +55,7 @@ test("a board that loses its API link but answers on the LAN keeps its pods unti
     expect(await site.hasPod("patient")).toBe(true);
 
     await agent.stop("SIGKILL");
-    await until("it is tainted when it says nothing more", async () => tainted(await site.taints(cut)), 60);
+    await until("it is tainted when it says nothing more", async () => tainted(await site.taints(cut)), 150);
     await until("its pod is evicted", async () => !(await site.hasPod("patient")), 30);
   } finally {
     await site.stop();

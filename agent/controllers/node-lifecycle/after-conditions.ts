@@ -82,7 +82,7 @@ export function afterConditions(
 
 /**
  * What the next leader is to know of a silent board that does not answer on the LAN. A leader that cannot judge the board
- * yet passes on what earlier ones knew.
+ * yet passes on what earlier ones knew, and so does one that the board answers, as far as the answer has not ended it.
  */
 function silenceToPass({ sighting, health, evidence, verdict }: Examined): EarlierSilence | undefined {
   if (evidence.asked === undefined || !isSilent(verdict)) return health.earlier;

@@ -3,11 +3,11 @@ import type { Node, NodeCondition } from "../../api/core.ts";
 import { elapsed, type Instant, isAfter, laterOf, type Millis, shifted } from "../../base/clock.ts";
 import type { GateFacts } from "../../decisions/grounds.ts";
 import { confirmedBy, digestOfSign, type Holds } from "../../holds/holds.ts";
-import { heardNow, sinceAnswer } from "../../judgement/lan-answer.ts";
-import { askedFacts, type EarlierSilence, type LanReport } from "../../judgement/lan-silence.ts";
+import { heardNow, type LanAnswer, sinceAnswer } from "../../judgement/lan-answer.ts";
+import { afterAnswer, askedFacts, type EarlierSilence, type LanReport } from "../../judgement/lan-silence.ts";
 import type { Link } from "../../judgement/link.ts";
 import { hasContinued, type PastSilences, silenceBegan } from "../../judgement/past-silence.ts";
-import { isCurrentRespite, type Missed, missedSince, type Respite } from "../../judgement/respites.ts";
+import { isCurrentRespite, type Missed, missedSince, type Respite, shortenedGrace } from "../../judgement/respites.ts";
 import { isToMark } from "../../judgement/ruling.ts";
 import { type Evidence, type Verdict, verdictOf } from "../../judgement/verdict.ts";
 import type { NodeLifecycleSettings } from "./settings.ts";
@@ -45,7 +45,7 @@ export interface NodeHealth {
    * period is never measured from it.
    */
   readonly silentFrom?: Instant | undefined;
-  /** The board's silence under earlier leaders, if it has given no sign of life since. */
+  /** The board's silence under earlier leaders, as far as nothing has ended it since. */
   readonly earlier?: EarlierSilence | undefined;
   /** When the board's readiness last changed, on our clock. */
   readonly transition: Instant;
@@ -109,7 +109,7 @@ export function examine(
   const former = before === undefined ? earlier?.get(sighting.node.metadata.name) : undefined;
   const again = silence && hasContinued(silence, seen) ? { ...seen, silentFrom: silence.since } : seen;
   const isSame = former !== undefined && former.sign === lastSignOf(sighting.node, sighting.lease);
-  const health = isSame ? { ...again, earlier: former } : again;
+  const health = withWord(isSame ? { ...again, earlier: former } : again, sighting.lan?.word, now);
   const evidence = evidenceOf(health, sighting, { link, holds, settings, now });
   return { sighting, health, evidence, verdict: verdictOf(evidence), readyBefore: ready?.status };
 }
@@ -161,11 +161,18 @@ function evidenceOf(
   };
 }
 
+/** The health after the board's last word on the LAN; the same object if that changes nothing. */
+function withWord(health: NodeHealth, word: LanAnswer | undefined, now: Instant): NodeHealth {
+  if (health.earlier === undefined || word === undefined) return health;
+  const earlier = afterAnswer(health.earlier, word, now);
+  return earlier === health.earlier ? health : { ...health, earlier };
+}
+
 /** The facts from asking the board on the LAN. */
 function onLan(
   lan: LanReport | undefined,
-  { earlier }: NodeHealth,
-  { unmanagedHold, unprovenHold }: NodeLifecycleSettings,
+  { earlier, probe }: NodeHealth,
+  { gracePeriod, unmanagedHold, unprovenHold }: NodeLifecycleSettings,
   now: Instant,
 ): Pick<Evidence, "heard" | "asked" | "holdMs" | "earlierMs"> {
   const heard = heardNow(lan?.word, unmanagedHold, now);
@@ -175,6 +182,8 @@ function onLan(
     ...askedFacts(lan.unanswered),
     ...(earlier?.isLost && { foundLost: true as const }),
     ...(answeredMs !== undefined && { answeredMs }),
+    // A board may die right after an answer that it gave between two heartbeats.
+    ...(lan.word && elapsed(probe, lan.word.askedAt) >= shortenedGrace(gracePeriod) && { answered: true as const }),
   };
   return { heard, asked, holdMs: unprovenHold, earlierMs: earlier?.silentMs };
 }

@@ -108,8 +108,8 @@ export class SiteModel {
   #holds = noHolds;
   #valve: ValveAt = () => openValve;
   /** What boards answer on the LAN, by their names; each is asked every second. */
-  readonly #answers = new Map<string, KubeletState>();
-  /** Their last words. */
+  readonly #answers = new Map<string, Pick<LanAnswer, "kubelet" | "isRebooted">>();
+  /** Their last words to this leader. */
   readonly #words = new Map<string, LanAnswer>();
   /** What came of the questions that they do not answer. */
   readonly #unanswered = new Map<string, Unanswered>();
@@ -174,9 +174,9 @@ export class SiteModel {
   }
 
   /** From now on a board answers on the LAN; undefined: it does so no more, and its last word ages. */
-  answer(name: string, kubelet: KubeletState | undefined): void {
+  answer(name: string, kubelet: KubeletState | undefined, more: Pick<LanAnswer, "isRebooted"> = {}): void {
     this.#wordOf(name);
-    if (kubelet) this.#answers.set(name, kubelet);
+    if (kubelet) this.#answers.set(name, { kubelet, ...more });
     else this.#answers.delete(name);
   }
 
@@ -187,8 +187,8 @@ export class SiteModel {
   }
 
   #wordOf(name: string): LanAnswer | undefined {
-    const kubelet = this.#answers.get(name);
-    if (kubelet) this.#words.set(name, { askedAt: this.now, asked: 0, kubelet });
+    const answer = this.#answers.get(name);
+    if (answer) this.#words.set(name, { askedAt: this.now, asked: 0, ...answer });
     const word = this.#words.get(name);
     return word && { ...word, asked: Math.floor(elapsed(word.askedAt, this.now) / 5000) };
   }
@@ -432,6 +432,7 @@ export class SiteModel {
       },
     };
     this.#store = new Map(kept);
+    this.#words.clear();
     const store: MemoryStore = {
       entries: (of) => (of === area ? this.#store : []),
       set: (_, key, text) => void this.#store.set(key, text),

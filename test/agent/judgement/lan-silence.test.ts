@@ -1,5 +1,13 @@
-import { expect, test } from "vitest";
-import { askedFacts, counting, isEnough, lanSilenceOf, noneCounted } from "../../../agent/judgement/lan-silence.ts";
+import { describe, expect, test } from "vitest";
+import type { LanAnswer } from "../../../agent/judgement/lan-answer.ts";
+import {
+  afterAnswer,
+  askedFacts,
+  counting,
+  isEnough,
+  lanSilenceOf,
+  noneCounted,
+} from "../../../agent/judgement/lan-silence.ts";
 
 const at = (seconds: number) => ({ mono: seconds * 1000, wall: 0 });
 const asked = (...seconds: number[]) => seconds.reduce((counted, time) => counting(counted, at(time)), noneCounted);
@@ -19,8 +27,9 @@ test.each([
 });
 
 test("questions beyond the limit are not counted", () => {
-  const enough = asked(0, 5, 10, 15, 20, 25, 30);
-  expect(counting(enough, at(35))).toBe(enough);
+  const enough = asked(...Array.from({ length: 24 }, (_, index) => 5 * index));
+  expect(enough.questions).toBe(24);
+  expect(counting(enough, at(120))).toBe(enough);
 });
 
 const enough = asked(0, 5, 10, 15, 20, 25, 30);
@@ -31,4 +40,40 @@ test.each([
   ["was asked too little", { isCalibrated: true, counted: asked(0, 5), alone: asked(0) }, "open"],
 ] as const)("the silence of a board that %s", (_what, unanswered, silence) => {
   expect(lanSilenceOf(askedFacts(unanswered))).toBe(silence);
+});
+
+test.each([
+  [23, "open"],
+  [24, "gone"],
+] as const)(
+  "the silence of a board that answered since its last heartbeat, and left %i questions unanswered since, is %s",
+  (questions, silence) => {
+    const facts = askedFacts({ isCalibrated: true, counted: { ...enough, questions }, alone: noneCounted });
+    expect(lanSilenceOf(facts)).toBe("gone");
+    expect(lanSilenceOf({ ...facts, answered: true })).toBe(silence);
+    expect(lanSilenceOf({ ...facts, answered: true, overMs: 29_999 })).toBe("open");
+  },
+);
+
+describe("of what an earlier leader knew of a board", () => {
+  const lost = { sign: "a", silentMs: 60_000, isLost: true };
+  const word = (more: Pick<LanAnswer, "kubelet" | "isRebooted">): LanAnswer => ({ askedAt: at(0), asked: 0, ...more });
+
+  test.each([
+    ["its kubelet runs", { kubelet: { is: "ok" } }],
+    ["its kubelet runs, after a restart of the board", { kubelet: { is: "ok" }, isRebooted: true }],
+    ["it does not know its kubelet", { kubelet: { is: "unknown" } }],
+  ] as const)("nothing is left once it has answered that %s, however long ago", (_what, said) => {
+    expect(afterAnswer(lost, word(said), at(0))).toBe(undefined);
+    expect(afterAnswer(lost, word(said), at(3600))).toBe(undefined);
+  });
+
+  test.each([
+    ["its kubelet is down", { kubelet: { is: "down", forMs: 0 } }],
+    ["it does not know its kubelet, after a restart of the board", { kubelet: { is: "unknown" }, isRebooted: true }],
+  ] as const)("only the length of its silence is left once it has answered that %s", (_what, said) => {
+    const left = { ...lost, isLost: false };
+    expect(afterAnswer(lost, word(said), at(0))).toEqual(left);
+    expect(afterAnswer(left, word(said), at(0))).toBe(left);
+  });
 });

@@ -244,6 +244,16 @@ describe("a decision that is made again", () => {
     ["unmanaged", { heard: "kubelet down" }, "verdict"],
     ["lost", { heard: "kubelet down too long" }, "act"],
     ["lost", { asked: { questions: 5, overMs: 30_000, calibrated: true }, holdMs: 900_000 }, "act"],
+    // As a version recorded it that did not keep whether the board had answered.
+    ["lost", { asked: { questions: 5, overMs: 30_000, calibrated: true, answeredMs: 45_000 }, holdMs: 900_000 }, "act"],
+    [
+      "unproven",
+      {
+        asked: { questions: 5, overMs: 30_000, calibrated: true, answeredMs: 45_000, answered: true },
+        holdMs: 900_000,
+      },
+      "verdict",
+    ],
     ["unproven", { asked: { questions: 5, overMs: 30_000 }, holdMs: 900_000 }, "verdict"],
     ["unproven", { asked: { questions: 5, overMs: 30_000 }, holdMs: 0 }, "act"],
     ["unproven", { asked: { questions: 0, overMs: 0 }, holdMs: 900_000, earlierMs: 900_000 }, "act"],

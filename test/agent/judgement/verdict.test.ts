@@ -123,6 +123,18 @@ test.each([
     "unproven",
     true,
   ],
+  [
+    "answered after its heartbeats, 23 questions ago",
+    { ...hold, asked: { ...enough, questions: 23, answered: true } },
+    "unproven",
+    true,
+  ],
+  [
+    "answered after its heartbeats, 24 questions ago",
+    { ...hold, asked: { ...enough, questions: 24, answered: true } },
+    "lost",
+    undefined,
+  ],
   ["is silent while nobody answers", { ...hold, asked: { ...enough, alone: enough } }, "self-isolated", true],
   [
     "is silent while for a moment nobody answered",

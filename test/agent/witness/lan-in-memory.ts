@@ -6,11 +6,13 @@ interface Sent {
   readonly to: string;
 }
 
-/** A LAN whose datagrams arrive at once, and that any host can write to. */
+/** A LAN whose datagrams arrive at once or are lost, and that any host can write to. */
 export class LanInMemory {
   readonly sent: Sent[] = [];
   /** Whether datagrams arrive. */
   isUp = true;
+  /** Whether the next datagram is lost on its way. */
+  loses: () => boolean = () => false;
   /** Why no port can be opened; undefined: one can. */
   refusal: Error | undefined;
   /** Why nothing can be sent to an address; absent: it can. */
@@ -54,7 +56,7 @@ export class LanInMemory {
   /** Sends a datagram, regardless of its claimed sender. */
   write(datagram: Uint8Array, from: string, to: string): void {
     this.sent.push({ datagram, from, to });
-    if (!this.isUp || this.unplugged.has(addressOf(from)) || this.unplugged.has(addressOf(to))) return;
+    if (!this.isUp || this.loses() || this.unplugged.has(addressOf(from)) || this.unplugged.has(addressOf(to))) return;
     this.#ports.get(to)?.receive(datagram, (answer) => this.write(answer, to, from), addressOf(from));
   }
 

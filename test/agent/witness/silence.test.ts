@@ -220,7 +220,10 @@ describe("a board that stops answering", () => {
     expect(story.silenceOf("pi-2")).toBe("open");
     await story.clock.advance("6s");
     expect(story.silenceOf("pi-2")).toBe("gone");
+    // If it had answered before in this silence, more questions would have to count.
+    await story.clock.advance("85s");
     const controls = story.asked("pi-3");
+    expect(story.questioner.wordOf("pi-2")?.unanswered?.counted.questions).toBe(24);
     await story.clock.advance("10m");
     expect(story.asked("pi-3")).toBe(controls);
   });
@@ -264,6 +267,7 @@ describe("a board that stops answering", () => {
     story.hasGateway = true;
     await story.clock.advance("45s");
     expect(story.silenceOf("pi-2")).toBe("gone");
+    await story.clock.advance("85s");
     const questions = story.gatewayQuestions;
     await story.clock.advance("10m");
     expect(story.gatewayQuestions).toBe(questions);

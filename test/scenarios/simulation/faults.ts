@@ -1,6 +1,7 @@
 import type { Millis } from "../../../agent/base/clock.ts";
 import type { Author, FreezeScope } from "../../../agent/commands/desk/controls.ts";
 import type { HoldScope } from "../../../agent/holds/holds.ts";
+import { SeededRandom } from "../../support/seeded-random.ts";
 import { unlimited } from "../unlimited-controls.ts";
 import type { Edge, Impairment } from "./edge.ts";
 import type { Span, TroubleKind } from "./history.ts";
@@ -69,6 +70,10 @@ export class Faults {
           const mend = board.cutLan();
           if (fault.for !== undefined) this.#later(fault.for, mend);
         }
+        break;
+      case "LAN lossy":
+        for (const board of this.#of(fault.board))
+          this.#later(fault.for, board.lanEdge.lose(fault.share, new SeededRandom(fault.seed)));
         break;
       case "agent restart":
         this.#restartAgent(fault);

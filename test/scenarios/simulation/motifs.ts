@@ -243,6 +243,18 @@ function brokenLan(how: How): readonly Fault[] {
   ];
 }
 
+/** A board loses its link to the API server, and once it has answered on the LAN, its Wi-Fi loses datagrams. */
+function lossyLan(how: How): readonly Fault[] {
+  const at = how.between(90_000, 110_000);
+  const length = how.calmAt - at;
+  const healing = how.one(["late", "reset"] as const);
+  const board = "follower";
+  return [
+    { at, is: "cut", board, lane: "both", how: "silent", for: length, healing },
+    { at: at + 45_000, is: "LAN lossy", board, share: 0.4, seed: how.between(1, 1_000_000), for: length },
+  ];
+}
+
 /** A board is restarted again and again, and its kubelet does not start any more. */
 function deadKubelet(how: How): readonly Fault[] {
   const { name: board } = how.one(how.setting.boards);
@@ -272,6 +284,7 @@ export const motifs = {
   "held site": heldSite,
   "cut board": cutBoard,
   "broken LAN": brokenLan,
+  "lossy LAN": lossyLan,
   "flapping site": flappingSite,
   "unheard site": unheardSite,
   "dead kubelet": deadKubelet,
@@ -284,6 +297,7 @@ export type Motif = keyof typeof motifs;
 const apart: readonly Motif[] = [
   "cut board",
   "broken LAN",
+  "lossy LAN",
   "flapping site",
   "unheard site",
   "dead kubelet",

@@ -201,6 +201,11 @@ const list = {
       "if (isOpen && !word) this.#port.ask(board, where);",
     ),
   },
+  "half a minute of silence after answers": {
+    noticedBy: "witnessed",
+    wishes: { motif: "lossy LAN", policy: "evidence", boards: 3, lan: "apart" },
+    breaks: one("agent/judgement/lan-silence.ts", "answered ? minAfterAnswer :", "answered ? minQuestions :"),
+  },
   "silence of a board that was never heard": {
     noticedBy: "unproven",
     wishes: { motif: "broken LAN", policy: "evidence", boards: 3, lan: "apart" },

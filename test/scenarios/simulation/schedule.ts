@@ -91,6 +91,14 @@ export type Fault = { readonly at: Millis } & (
     }
   /** Nobody hears the board on the LAN, and it hears nobody; `for` undefined: for good. */
   | { readonly is: "LAN cut"; readonly board: string; readonly for: Millis | undefined }
+  /** The board's Wi-Fi loses a share of the datagrams, in each direction; which ones follows from the seed. */
+  | {
+      readonly is: "LAN lossy";
+      readonly board: string;
+      readonly share: number;
+      readonly seed: number;
+      readonly for: Millis;
+    }
   /** The board's kubelet ends, and does not run again, also after a restart of the board. */
   | { readonly is: "kubelet dead"; readonly board: string }
   | { readonly is: "agent restart"; readonly board: string; readonly how: "stopped" | "killed"; readonly for: Millis }

@@ -1,4 +1,5 @@
 import type { Millis } from "../../../agent/base/clock.ts";
+import type { Random } from "../../../agent/base/random.ts";
 import type { Lan, LanAddress, LanPort, Receive } from "../../../agent/witness/lan.ts";
 import type { SimProcess } from "./sim-process.ts";
 import type { VirtualTime } from "./virtual-time.ts";
@@ -13,7 +14,7 @@ interface Opened {
   readonly receive: Receive;
 }
 
-/** The LAN of a site: datagrams arrive, unless an edge on their way is cut or nobody listens. */
+/** The LAN of a site: datagrams arrive, unless an edge on their way is cut or loses them, or nobody listens. */
 export class SimLan {
   readonly time: VirtualTime;
   readonly ports = new Map<string, Opened>();
@@ -34,6 +35,8 @@ export class LanEdge {
   readonly address: string;
   readonly #lan: SimLan;
   readonly #cuts = new Set<object>();
+  /** Each says whether the next datagram is lost here. */
+  readonly #losses = new Set<() => boolean>();
 
   constructor(lan: SimLan, address: string) {
     this.#lan = lan;
@@ -45,6 +48,13 @@ export class LanEdge {
     const cut = {};
     this.#cuts.add(cut);
     return () => this.#cuts.delete(cut);
+  }
+
+  /** From now on, so many datagrams from and to the board are lost; the returned function ends it. */
+  lose(share: number, random: Random): () => void {
+    const loses = (): boolean => random.next() < share;
+    this.#losses.add(loses);
+    return () => this.#losses.delete(loses);
   }
 
   /** The router of the LAN answers whoever is not cut off. */
@@ -81,12 +91,16 @@ export class LanEdge {
     };
   }
 
+  #loses(): boolean {
+    return this.#cuts.size > 0 || [...this.#losses].some((loses) => loses());
+  }
+
   #send(datagram: Uint8Array, to: string, from: string): void {
-    if (this.#cuts.size > 0) return;
+    if (this.#loses()) return;
     const { time, ports } = this.#lan;
     time.at(time.now + latency, () => {
       const target = ports.get(to);
-      if (target === undefined || target.process.isDead || target.edge.#cuts.size > 0) return;
+      if (target === undefined || target.process.isDead || target.edge.#loses()) return;
       const reply = (answer: Uint8Array): void => target.edge.#send(answer, from, to);
       target.process.deliver(() => target.receive(datagram, reply, this.address));
     });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { boardLeaseKey, leases } from "../../../../agent/api/resources.ts";
 import { lastSignOf } from "../../../../agent/controllers/node-lifecycle/health.ts";
+import type { KubeletState } from "../../../../agent/judgement/lan-answer.ts";
 import type { Unanswered } from "../../../../agent/judgement/lan-silence.ts";
 import type { Policy } from "../../../../agent/judgement/verdict.ts";
 import { toleration } from "../../../support/builders.ts";
@@ -158,6 +159,84 @@ describe("while leaders follow each other", () => {
     await site.lead({ budget: site.budget });
     await site.run("6m");
     expect(site.exists("web")).toBe(false);
+  });
+
+  describe("a board that one of them found lost, and that answers the next one on the LAN", () => {
+    /** The second leader has heard the board; its Lease says so. */
+    async function answered(kubelet: KubeletState, { isRebooted }: { readonly isRebooted?: true } = {}) {
+      const site = await silent(gone);
+      await site.run("50s");
+      expect(verdictOn(site)).toBe("lost");
+      await site.lead({ budget: site.budget });
+      site.unanswered("pi-1", { counted: { ...counted, questions: 4, overMs: 20_000 }, isCalibrated: false });
+      await site.run("55s");
+      expect(site.budget).toContain('"lost":true');
+      site.answer("pi-1", kubelet, { ...(isRebooted && { isRebooted }) });
+      await site.run("5s");
+      expect(site.noExecute("pi-1")).toEqual([]);
+      return site;
+    }
+
+    /** Another leader, which cannot hear the board. */
+    async function followed(site: SiteModel): Promise<void> {
+      site.answer("pi-1", undefined);
+      site.unanswered("pi-1", unheard);
+      await site.lead({ budget: site.budget });
+    }
+
+    test.each([{ is: "ok" }, { is: "unknown" }] as const)(
+      "that its kubelet is %o keeps its pods for a whole hold if a third one cannot hear it",
+      async (kubelet) => {
+        const site = await answered(kubelet);
+        expect(site.budget).not.toContain("silent");
+        await followed(site);
+        await site.run("15m");
+        expect([verdictOn(site), site.noExecute("pi-1"), site.exists("web")]).toEqual(["unproven", [], true]);
+        await site.run("4m");
+        expect(site.exists("web")).toBe(false);
+      },
+    );
+
+    test("and then gets another key is not lost for the same leader because of what the first one found", async () => {
+      const site = await answered({ is: "ok" });
+      site.answer("pi-1", undefined);
+      site.unanswered("pi-1", { isCalibrated: false, counted: { ...counted, questions: 0, overMs: 0 } });
+      await site.run("1m");
+      site.unanswered("pi-1", unheard);
+      await site.run("13m");
+      expect([verdictOn(site), site.exists("web")]).toEqual(["unproven", true]);
+    });
+
+    test.each([
+      ["its kubelet has just gone down", { is: "down", forMs: 0 }, {}],
+      ["its kubelet has been down for long", { is: "down", forMs: 900_000 }, {}],
+      ["it was restarted without its kubelet", { is: "unknown" }, { isRebooted: true }],
+    ] as const)("that %s is no longer lost for a third one, but its silence goes on", async (_, kubelet, more) => {
+      const site = await silent(gone);
+      await site.run("5m");
+      site.pod("later", { on: "pi-1", tolerations: minute });
+      await site.lead({ budget: site.budget });
+      site.answer("pi-1", kubelet, more);
+      await site.run("5s");
+      expect(site.budget).toContain("silent");
+      expect(site.budget).not.toContain('"lost"');
+      await followed(site);
+      await site.run("9m");
+      expect([verdictOn(site), site.exists("later")]).toEqual(["unproven", true]);
+      await site.run("5m");
+      expect(site.exists("later")).toBe(false);
+    });
+
+    test("and died since is found lost by the leader that heard it, as any board", async () => {
+      const site = await answered({ is: "ok" });
+      site.answer("pi-1", undefined);
+      site.unanswered("pi-1", { counted: { ...counted, questions: 24 } });
+      await site.run("130s");
+      expect(verdictOn(site)).toBe("lost");
+      await followed(site);
+      await site.run("4m");
+      expect([verdictOn(site), site.exists("web")]).toEqual(["lost", false]);
+    });
   });
 
   test("a process that leads again and again counts no time twice", async () => {
