@@ -29,12 +29,19 @@ export interface LanAnswer {
 export const answerValidFor: Millis = 30_000;
 const minLaterQuestions = 6;
 
-/** How long ago the board last answered that it runs; undefined if it answered that its kubelet does not. */
+/** How long ago the board last answered that it runs pods, or may; undefined if it answered that it does not. */
 export const sinceAnswer = ({ askedAt, kubelet, isRebooted }: LanAnswer, now: Instant): Millis | undefined =>
-  kubelet.is === "ok" || (kubelet.is === "unknown" && !isRebooted) ? Math.floor(elapsed(askedAt, now)) : undefined;
+  kubelet.is === "down" || isRebooted ? undefined : Math.floor(elapsed(askedAt, now));
 
-/** What a board's last word shows now; undefined if there is none, or it is too old. */
-export function heardNow(word: LanAnswer | undefined, unmanagedHold: Millis, now: Instant): Heard | undefined {
+/**
+ * What a board's last word shows now; undefined if there is none, or it is too old. `overdueMs`: for how long the board has
+ * been silent beyond its grace period.
+ */
+export function heardNow(
+  word: LanAnswer | undefined,
+  { overdueMs, unmanagedHold }: { readonly overdueMs: Millis; readonly unmanagedHold: Millis },
+  now: Instant,
+): Heard | undefined {
   if (word === undefined) return undefined;
   const age = elapsed(word.askedAt, now);
   if (age > answerValidFor && word.asked >= minLaterQuestions) return undefined;
@@ -42,7 +49,8 @@ export function heardNow(word: LanAnswer | undefined, unmanagedHold: Millis, now
   if (word.isRebooted && word.kubelet.is !== "ok") return "no kubelet since boot";
   switch (word.kubelet.is) {
     case "ok":
-      return "kubelet ok";
+      // A kubelet starts no pods before it has read them from the API server. The boot is younger than the silence.
+      return word.isRebooted && overdueMs >= unmanagedHold ? "no pods since boot" : "kubelet ok";
     case "unknown":
       return "kubelet unknown";
     case "down":

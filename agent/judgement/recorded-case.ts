@@ -37,7 +37,14 @@ const silenceMembers = {
   notLive: optional(yes),
   own: optional(yes),
   heard: optional(
-    word("kubelet ok", "kubelet unknown", "kubelet down", "kubelet down too long", "no kubelet since boot"),
+    word(
+      "kubelet ok",
+      "kubelet unknown",
+      "kubelet down",
+      "kubelet down too long",
+      "no kubelet since boot",
+      "no pods since boot",
+    ),
   ),
   asked: optional(
     record({

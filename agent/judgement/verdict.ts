@@ -81,6 +81,10 @@ const idle: Verdict = {
   verdict: "lost",
   rule: "silent past its grace period; it answers on the LAN, but it was restarted and its kubelet has not reported since",
 };
+const empty: Verdict = {
+  verdict: "lost",
+  rule: "silent past its grace period; it answers on the LAN, but it was restarted, and its kubelet has not reached the API server to start pods for judgement.unmanagedHold",
+};
 const leading: Verdict = {
   verdict: "cut-off",
   rule: "silent past its grace period, but the leader runs on this board",
@@ -120,6 +124,7 @@ const spoken: Readonly<Record<Heard, Verdict>> = {
   "kubelet down": unmanaged,
   "kubelet down too long": abandoned,
   "no kubelet since boot": idle,
+  "no pods since boot": empty,
 };
 
 /**

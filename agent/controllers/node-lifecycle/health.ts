@@ -9,7 +9,7 @@ import type { Link } from "../../judgement/link.ts";
 import { hasContinued, type PastSilences, silenceBegan } from "../../judgement/past-silence.ts";
 import { isCurrentRespite, type Missed, missedSince, type Respite, shortenedGrace } from "../../judgement/respites.ts";
 import { isToMark } from "../../judgement/ruling.ts";
-import { type Evidence, type Verdict, verdictOf } from "../../judgement/verdict.ts";
+import { type Evidence, type Verdict, verdictOf, wholeSilence } from "../../judgement/verdict.ts";
 import type { NodeLifecycleSettings } from "./settings.ts";
 import { zoneName, zoneOf } from "./zones/zones.ts";
 
@@ -145,15 +145,18 @@ function evidenceOf(
   const silentUpTo = (to: Instant): Millis => Math.max(0, Math.ceil(elapsed(since, to)));
   const byWatches = lease === undefined ? link.proof.nodes : health.byStatus ? both(link.proof) : link.proof.leases;
   const proof = laterOf(byWatches, health.answered?.at);
-  const silentMs = silentUpTo(now);
-  return {
-    live: link.live,
-    silentMs,
+  const silence = {
+    silentMs: silentUpTo(now),
     graceMs: graceOf(readyOf(node) !== undefined, settings),
     missedMs: missedNow(health, link),
+  };
+  const { silentMs } = silence;
+  return {
+    live: link.live,
+    ...silence,
     provenMs: proof && Math.max(0, silentMs - silentUpTo(proof)),
     own: isOwn(node, settings),
-    ...(settings.policy === "evidence" ? onLan(lan, health, settings, now) : { heard: undefined }),
+    ...(settings.policy === "evidence" ? onLan(lan, health, silence, settings, now) : { heard: undefined }),
     confirmedBy:
       holds.confirmed.size === 0
         ? undefined
@@ -172,10 +175,13 @@ function withWord(health: NodeHealth, word: LanAnswer | undefined, now: Instant)
 function onLan(
   lan: LanReport | undefined,
   { earlier, probe }: NodeHealth,
+  silence: Pick<Evidence, "silentMs" | "graceMs" | "missedMs">,
   { gracePeriod, unmanagedHold, unprovenHold }: NodeLifecycleSettings,
   now: Instant,
 ): Pick<Evidence, "heard" | "asked" | "holdMs" | "earlierMs"> {
-  const heard = heardNow(lan?.word, unmanagedHold, now);
+  const earlierMs = earlier?.silentMs;
+  const overdueMs = wholeSilence({ ...silence, earlierMs }) - silence.graceMs;
+  const heard = heardNow(lan?.word, { overdueMs, unmanagedHold }, now);
   if (heard !== undefined || lan?.unanswered === undefined) return { heard };
   const answeredMs = lan.word && sinceAnswer(lan.word, now);
   const asked = {
@@ -185,7 +191,7 @@ function onLan(
     // A board may die right after an answer that it gave between two heartbeats.
     ...(lan.word && elapsed(probe, lan.word.askedAt) >= shortenedGrace(gracePeriod) && { answered: true as const }),
   };
-  return { heard, asked, holdMs: unprovenHold, earlierMs: earlier?.silentMs };
+  return { heard, asked, holdMs: unprovenHold, earlierMs };
 }
 
 /**

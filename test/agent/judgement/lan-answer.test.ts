@@ -22,7 +22,7 @@ test.each([
   ["that its kubelet was down for longer than the hold", word({ is: "down", forMs: hold }), 0, "kubelet down too long"],
   ["that its kubelet was down, too long ago", word({ is: "down", forMs: 0 }), 30_001, undefined],
 ] as const)("the word of a board that answered %s", (_, said, now, heard) => {
-  expect(heardNow(said, hold, at(now))).toBe(heard);
+  expect(heardNow(said, { overdueMs: 0, unmanagedHold: hold }, at(now))).toBe(heard);
 });
 
 test.each([
@@ -31,14 +31,28 @@ test.each([
   ["down", "no kubelet since boot"],
 ] as const)("the word of a restarted board that answered that its kubelet is %s", (is, heard) => {
   const said = { ...word(is === "down" ? { is, forMs: 0 } : { is }), isRebooted: true } as const;
-  expect(heardNow(said, hold, at(30_000))).toBe(heard);
-  expect(heardNow(said, hold, at(30_001))).toBe(undefined);
+  expect(heardNow(said, { overdueMs: 0, unmanagedHold: hold }, at(30_000))).toBe(heard);
+  expect(heardNow(said, { overdueMs: 0, unmanagedHold: hold }, at(30_001))).toBe(undefined);
 });
 
+test.each([
+  ["while the hold lasts", { isRebooted: true }, hold - 1, "kubelet ok"],
+  ["when the hold ends", { isRebooted: true }, hold, "no pods since boot"],
+  ["when the hold ends, if it was not restarted", {}, hold, "kubelet ok"],
+] as const)(
+  "the word of a restarted board whose kubelet runs without the API server, %s",
+  (_, more, overdueMs, heard) => {
+    const said = { ...word({ is: "ok" }), ...more };
+    expect(heardNow(said, { overdueMs, unmanagedHold: hold }, at(0))).toBe(heard);
+  },
+);
+
 test("a board that did not answer has no word", () => {
-  expect(heardNow(undefined, hold, at(0))).toBe(undefined);
+  expect(heardNow(undefined, { overdueMs: 0, unmanagedHold: hold }, at(0))).toBe(undefined);
 });
 
 test("without a hold, a board whose kubelet is down is not held at all", () => {
-  expect(heardNow(word({ is: "down", forMs: 0 }), 0, at(0))).toBe("kubelet down too long");
+  expect(heardNow(word({ is: "down", forMs: 0 }), { overdueMs: 0, unmanagedHold: 0 }, at(0))).toBe(
+    "kubelet down too long",
+  );
 });

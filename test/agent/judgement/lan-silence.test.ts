@@ -61,7 +61,6 @@ describe("of what an earlier leader knew of a board", () => {
 
   test.each([
     ["its kubelet runs", { kubelet: { is: "ok" } }],
-    ["its kubelet runs, after a restart of the board", { kubelet: { is: "ok" }, isRebooted: true }],
     ["it does not know its kubelet", { kubelet: { is: "unknown" } }],
   ] as const)("nothing is left once it has answered that %s, however long ago", (_what, said) => {
     expect(afterAnswer(lost, word(said), at(0))).toBe(undefined);
@@ -70,6 +69,7 @@ describe("of what an earlier leader knew of a board", () => {
 
   test.each([
     ["its kubelet is down", { kubelet: { is: "down", forMs: 0 } }],
+    ["its kubelet runs, after a restart of the board", { kubelet: { is: "ok" }, isRebooted: true }],
     ["it does not know its kubelet, after a restart of the board", { kubelet: { is: "unknown" }, isRebooted: true }],
   ] as const)("only the length of its silence is left once it has answered that %s", (_what, said) => {
     const left = { ...lost, isLost: false };

@@ -40,6 +40,7 @@ test.each([
   ["overdue, and does not know its kubelet", { ...overdue, heard: "kubelet unknown" }, "cut-off", false, false],
   ["overdue, and reports that its kubelet is down", { ...overdue, heard: "kubelet down" }, "unmanaged", false, false],
   ["overdue, and has been down too long", { ...overdue, heard: "kubelet down too long" }, "lost", true, true],
+  ["overdue, and restarted out of reach of its pods", { ...overdue, heard: "no pods since boot" }, "lost", true, true],
   ["overdue, and restarted without its kubelet", { ...overdue, heard: "no kubelet since boot" }, "lost", true, true],
   [
     "the leader's own, and restarted without its kubelet",

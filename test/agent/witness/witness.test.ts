@@ -84,7 +84,7 @@ class Story {
   }
 
   get heard() {
-    return heardNow(this.questioner.wordOf(board)?.word, 900_000, this.clock.now());
+    return heardNow(this.questioner.wordOf(board)?.word, { overdueMs: 0, unmanagedHold: 900_000 }, this.clock.now());
   }
 
   get questions(): number {

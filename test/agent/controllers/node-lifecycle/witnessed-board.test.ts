@@ -32,6 +32,28 @@ describe("a board that lost its link to the API server and answers on the LAN", 
     },
   );
 
+  test("and is restarted without the link is spared for the hold, then its pods move: its kubelet cannot start them", async () => {
+    const site = await cutOff(runs);
+    await site.run("5m");
+    site.answer("pi-1", runs, { isRebooted: true });
+    await site.run("10m");
+    expect([site.noExecute("pi-1"), site.exists("web")]).toEqual([[], true]);
+    await site.run("1m");
+    expect(site.noExecute("pi-1")).toEqual(["unreachable:NoExecute"]);
+    expect(site.memory.boards.get("pi-1")?.verdict.rule).toContain("to start pods");
+    await site.run("5m");
+    expect(site.exists("web")).toBe(false);
+  });
+
+  test("and is restarted after an hour without the link is not spared: nothing has run on it since", async () => {
+    const site = await cutOff(runs);
+    await site.run("1h");
+    expect(site.noExecute("pi-1")).toEqual([]);
+    site.answer("pi-1", runs, { isRebooted: true });
+    await site.run("10s");
+    expect(site.noExecute("pi-1")).toEqual(["unreachable:NoExecute"]);
+  });
+
   test("until it dies is judged by its silence 30 s later, and its pods get their whole time", async () => {
     const site = await cutOff(runs);
     await site.run("1h");
