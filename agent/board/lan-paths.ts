@@ -3,7 +3,8 @@ import type { ReadFact } from "./facts.ts";
 import { numberOf, routes4, textOf } from "./kernel-routes.ts";
 
 interface Route {
-  readonly path: string;
+  /** The interface, if there is no router. */
+  readonly name: string | undefined;
   /** Length of the prefix in bits; the longest one that contains an address decides. */
   readonly length: number;
   readonly metric: number;
@@ -11,8 +12,8 @@ interface Route {
 }
 
 /**
- * Reads the kernel's routes. The result says how this machine reaches an address at this moment: "eth0" without a router,
- * "eth0>192.168.7.254" through one; "" if it has no route.
+ * Reads the kernel's routes. The result names the path to an address at this moment: the interface if there is no router
+ * ("eth0"), otherwise the network of the address ("192.168.7.0/24", "fd00:0:0:1::/64").
  */
 export function lanPaths(read: ReadFact): (address: string) => string {
   const inOrder = (one: Route, other: Route): number => other.length - one.length || one.metric - other.metric;
@@ -23,16 +24,25 @@ export function lanPaths(read: ReadFact): (address: string) => string {
     // A link-local address names its interface.
     if (name !== undefined) return name;
     const routes = isIPv4(host) ? four : isIPv6(host) ? six : [];
-    return routes.find((route) => route.contains(host))?.path ?? "";
+    return routes.find((route) => route.contains(host))?.name ?? networkOf(host);
   };
 }
 
-const pathOf = (name: string, router: string | undefined): string =>
-  router === undefined ? name : `${name}>${router}`;
+/** The network of an address, as sites usually divide theirs. */
+function networkOf(address: string): string {
+  if (isIPv4(address)) return `${address.split(".").slice(0, 3).join(".")}.0/24`;
+  const [head = [], tail] = address.split("::").map((part) => part.split(":").filter((group) => group !== ""));
+  const zeros = tail && new Array<string>(Math.max(0, 8 - head.length - tail.length)).fill("0");
+  const all = [...head, ...(zeros ?? []), ...(tail ?? [])];
+  return `${all
+    .slice(0, 4)
+    .map((group) => Number.parseInt(group, 16).toString(16))
+    .join(":")}::/64`;
+}
 
 const paths4 = (text: string): Route[] =>
-  routes4(text).map(({ name, destination, mask, gateway, isDirect, metric }) => ({
-    path: pathOf(name, isDirect ? undefined : textOf(gateway)),
+  routes4(text).map(({ name, destination, mask, isDirect, metric }) => ({
+    name: isDirect ? name : undefined,
     length: mask.toString(2).match(/1/g)?.length ?? 0,
     metric,
     contains: (address) => (numberOf(address) & mask) >>> 0 === destination,
@@ -56,7 +66,7 @@ function paths6(text: string): Route[] {
     if (length > 0) list.addSubnet(groups(to), length, "ipv6");
     return [
       {
-        path: pathOf(name, /^0+$/.test(router) ? undefined : groups(router)),
+        name: /^0+$/.test(router) ? name : undefined,
         length,
         metric: Number.parseInt(metric, 16),
         contains: (address: string) => length === 0 || list.check(address, "ipv6"),
@@ -69,7 +79,7 @@ const groups = (digits: string): string => (digits.match(/.{4}/g) ?? []).join(":
 
 /**
  * The default router of this machine, if it is on the interface of this path. A router behind another interface, such as
- * a modem, says nothing about the LAN, nor does one in front of the machines of a path with a router.
+ * a modem, says nothing about the LAN.
  */
 export function gatewayOn(read: ReadFact, path: string): string | undefined {
   const router = routes4(read("/proc/net/route") ?? "").find(

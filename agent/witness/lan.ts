@@ -23,10 +23,10 @@ export interface Lan {
 }
 
 /**
- * How this machine reaches an address: "eth0" without a router, "eth0>192.168.7.254" through one; "" if it has no route.
- * Machines with the same path are out of reach together if its interface or its router fails.
+ * Names the path to an address: this machine's interface if there is no router ("eth0"), otherwise the network of the
+ * address ("192.168.7.0/24"). Machines with the same path are usually out of reach together.
  */
 export type PathTo = (address: string) => string;
 
 /** Whether no router is on the path. */
-export const isDirect = (path: string): boolean => path !== "" && !path.includes(">");
+export const isDirect = (path: string): boolean => !path.includes("/");

@@ -137,8 +137,9 @@ export class Questioner {
     }
     const isOpen = await this.#port.open(signal);
     const asked = this.#next(doubted).filter((board) => this.#askDoubted(board, targets, isOpen));
-    const paths = this.#openPaths(asked, targets, now);
-    const controls = paths.size > 0 ? this.#controls(targets, now, new Set([...paths.values()].flat())) : [];
+    const open = asked.filter((board) => this.#isOpen(board));
+    const near = open.flatMap((board) => this.#nearPaths(board, targets, now));
+    const controls = open.length > 0 ? this.#controls(targets, now, new Set(near)) : [];
     for (const board of due) {
       const announced = targets.announced(board);
       // A question that cannot be sent shows nothing, so it remains due.
@@ -148,6 +149,8 @@ export class Questioner {
     for (const { board, announced } of controls) this.#port.ask(board, announced);
     const names = controls.map(({ board }) => board);
     const controlPaths = new Set(names.flatMap((board) => this.#deps.calibration.pathsOf(board, now)));
+    const shared = new Set(controls.flatMap(({ announced }) => this.#pathsTo(announced)));
+    const paths = new Map(open.map((board) => [board, this.#neededPaths(board, shared, targets, now)]));
     this.#round = { doubted: asked, paths, controls: names, controlPaths, gateways: new Set() };
     this.#askGateways(this.#round);
   }
@@ -209,24 +212,23 @@ export class Questioner {
     return !this.#answering.has(board) && !isComplete(this.#counts.get(board) ?? noneCounted);
   }
 
+  /** The paths by which a board was heard, and those to its addresses on this machine's own networks. */
+  #nearPaths(board: string, { announced }: QuestionTargets, now: Instant): readonly string[] {
+    return [...this.#deps.calibration.pathsOf(board, now), ...this.#pathsTo(announced(board)).filter(isDirect)];
+  }
+
   /**
-   * For each asked board whose silence still has to be shown, the paths by which it was heard. Of a board that was never
-   * heard, which an earlier leader may have found lost, those to its addresses.
+   * The paths by which this leader has to hear others before the silence of a board says anything. `shared`: those to the
+   * addresses of the controls. Where the board and a control are on one network, this leader may have lost its port there
+   * before it ever heard them by it.
    */
-  #openPaths(
-    asked: readonly string[],
-    { announced }: QuestionTargets,
-    now: Instant,
-  ): ReadonlyMap<string, readonly string[]> {
-    const open = asked.filter((board) => this.#isOpen(board));
-    return new Map(
-      open.map((board) => {
-        const heard = this.#deps.calibration.pathsOf(board, now);
-        const { addresses } = announced(board) ?? { addresses: [] };
-        const direct = (): readonly string[] => addresses.map((one) => this.#port.pathTo(one)).filter(isDirect);
-        return [board, heard.length > 0 ? heard : [...new Set(direct())]];
-      }),
-    );
+  #neededPaths(board: string, shared: ReadonlySet<string>, targets: QuestionTargets, now: Instant): readonly string[] {
+    const among = this.#pathsTo(targets.announced(board)).filter((path) => shared.has(path));
+    return [...new Set([...this.#nearPaths(board, targets, now), ...among])];
+  }
+
+  #pathsTo(announced: Announcement | undefined): readonly string[] {
+    return (announced?.addresses ?? []).map((address) => this.#port.pathTo(address));
   }
 
   /**

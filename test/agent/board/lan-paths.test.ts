@@ -30,28 +30,28 @@ const reading =
 describe("the path to an address", () => {
   test.each([
     ["on the LAN", byLan + lan, "192.168.7.3", "eth0"],
-    ["behind its router", byLan + lan, "10.1.2.3", "eth0>192.168.7.254"],
+    ["behind its router", byLan + lan, "10.1.2.3", "10.1.2.0/24"],
     ["of the LAN, with a modem as default route", byModem + modem + lan, "192.168.7.3", "eth0"],
     ["of the LAN on two interfaces", wifi + lan + byLan, "192.168.7.3", "eth0"],
     ["that a tunnel takes out of the LAN", byLan + lan + tunnel, "192.168.7.9", "wg0"],
-    ["without a route", lan, "10.1.2.3", ""],
+    ["without a route", lan, "10.1.2.3", "10.1.2.0/24"],
     ["on the IPv6 network", lan, "fd00::3", "eth0"],
-    ["behind an IPv6 router", lan, "fd05::3", "eth0>fd00:0000:0000:0000:0000:0000:0000:0009"],
-    ["of the IPv6 Internet", lan, "2001:db8::3", "wwan0>fe80:0000:0000:0000:0000:0000:0000:0001"],
+    ["behind an IPv6 router", lan, "fd05::3", "fd05:0:0:0::/64"],
+    ["of the IPv6 Internet", lan, "2001:db8::3", "2001:db8:0:0::/64"],
     ["of the link itself", lan, "fe80::3%wlan0", "wlan0"],
-    ["that is none", byLan + lan, "elsewhere", ""],
+    ["of the IPv6 Internet, in full", lan, "2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"],
   ] as const)("%s", (_where, routes, address, path) => {
     expect(lanPaths(reading(routes, routes6))(address)).toBe(path);
   });
 
-  test("is direct unless it leads through a router or nowhere", () => {
-    expect(["eth0", "eth0>192.168.7.254", ""].map(isDirect)).toEqual([true, false, false]);
+  test("is direct if it is an interface", () => {
+    expect(["eth0", "192.168.7.0/24", "fd00:0:0:1::/64"].map(isDirect)).toEqual([true, false, false]);
   });
 
-  test("is unknown where the routes cannot be read, or are not routes", () => {
-    expect(lanPaths(() => undefined)("192.168.7.3")).toBe("");
+  test("is a network where the routes cannot be read, or are not routes", () => {
+    expect(lanPaths(() => undefined)("192.168.7.3")).toBe("192.168.7.0/24");
     const garbage = lanPaths(() => `eth0 zz 11 \n\n0\n${any} zz ${any} 00 ${any} x x x x eth0\n${any} 81`);
-    expect([garbage("192.168.7.3"), garbage("fd00::3")]).toEqual(["", ""]);
+    expect([garbage("192.168.7.3"), garbage("fd00::3")]).toEqual(["192.168.7.0/24", "fd00:0:0:0::/64"]);
   });
 });
 
@@ -61,7 +61,7 @@ describe("the gateway", () => {
     ["of the LAN, while there is one behind a modem too", byModem + byLan + lan + modem, "eth0", "192.168.7.254"],
     ["of the LAN, while the only router is behind a modem", byModem + lan + modem, "eth0", undefined],
     ["of a LAN without a router", lan, "eth0", undefined],
-    ["of a path with a router", byLan + lan, "eth0>192.168.7.254", undefined],
+    ["of a path with a router", byLan + lan, "10.1.2.0/24", undefined],
   ] as const)("%s", (_where, routes, path, gateway) => {
     expect(gatewayOn(reading(routes), path)).toBe(gateway);
   });

@@ -5,6 +5,7 @@ import { Answerer } from "../../../agent/witness/answerer.ts";
 import { BoardKey } from "../../../agent/witness/board-key.ts";
 import { Calibration } from "../../../agent/witness/calibration.ts";
 import { KubeletHealth } from "../../../agent/witness/kubelet-health.ts";
+import type { PathTo } from "../../../agent/witness/lan.ts";
 import { LeaderCalibration } from "../../../agent/witness/leader-calibration.ts";
 import { Questioner } from "../../../agent/witness/questioner.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
@@ -36,8 +37,10 @@ class Story {
   readonly lan = new LanInMemory();
   readonly calibration = new Calibration();
   doubted: readonly string[] | undefined = [];
-  /** Whether the gateway of the LAN answers. */
-  hasGateway = false;
+  /** The path on which the gateway answers, if any. */
+  gatewayOn: string | undefined;
+  /** The leader's own addresses, on the LAN and by its uplink. */
+  leadersAddresses: readonly string[] = ["192.168.7.1", "10.7.0.1"];
   gatewayQuestions = 0;
   readonly #boards = new Map<string, Board>();
   readonly #ending = new AbortController();
@@ -51,15 +54,22 @@ class Story {
       this.#boards.set(name, { name, address: `192.168.7.${index + 2}`, others: [], key, power: undefined });
     }
     this.questioner = new Questioner(this.#ambient, {
-      lan: this.lan.of("192.168.7.1", "10.7.0.1"),
-      paths: () => networkOf,
+      lan: { open: (port, receive) => this.lan.of(...this.leadersAddresses).open(port, receive) },
+      paths: () => this.#paths(this.leadersAddresses),
       site,
       calibration: this.calibration,
       askGateway: (path) => {
         this.gatewayQuestions++;
-        return Promise.resolve(this.hasGateway && path === "192.168.7");
+        return Promise.resolve(path === this.gatewayOn);
       },
     });
+  }
+
+  #paths(own: readonly string[]): PathTo {
+    return (address) => {
+      const network = networkOf(address);
+      return own.some((one) => networkOf(one) === network) ? network : `${network}.0/24`;
+    };
   }
 
   get #ambient() {
@@ -71,12 +81,17 @@ class Story {
     for (const name of names) this.#board(name).others.push(this.uplinkOf(name));
   }
 
-  uplinkOf(name: string): string {
-    return this.#board(name).address.replace("192.168.7.", "10.7.0.");
+  /** Their addresses on the uplinks' network are gone. */
+  reachByLanAlone(...names: readonly string[]): void {
+    for (const name of names) this.#board(name).others.length = 0;
   }
 
   lanOf(name: string): string {
     return this.#board(name).address;
+  }
+
+  uplinkOf(name: string): string {
+    return this.#board(name).address.replace("192.168.7.", "10.7.0.");
   }
 
   on(...names: readonly string[]): void {
@@ -240,7 +255,7 @@ describe("a board that stops answering", () => {
   test("may be hidden by the leader's own port, if the other board does not answer either", async () => {
     const story = await silent("pi-2", "pi-3", "pi-4");
     story.lan.isUp = false;
-    story.hasGateway = false;
+    story.gatewayOn = undefined;
     await story.clock.advance("20s");
     expect(story.silenceOf("pi-2")).toBe("open");
     await story.clock.advance("5m");
@@ -255,7 +270,7 @@ describe("a board that stops answering", () => {
   test("is not gone because the gateway answers, while boards that the API hears do not", async () => {
     const story = await silent("pi-2", "pi-3", "pi-4");
     story.lan.isUp = false;
-    story.hasGateway = true;
+    story.gatewayOn = "192.168.7";
     await story.clock.advance("10m");
     expect(story.silenceOf("pi-2")).toBe("open");
   });
@@ -264,7 +279,7 @@ describe("a board that stops answering", () => {
     const story = await silent("pi-2");
     await story.clock.advance("10m");
     expect(story.silenceOf("pi-2")).toBe("open");
-    story.hasGateway = true;
+    story.gatewayOn = "192.168.7";
     await story.clock.advance("45s");
     expect(story.silenceOf("pi-2")).toBe("gone");
     await story.clock.advance("85s");
@@ -279,7 +294,7 @@ describe("a board that stops answering", () => {
     story.doubted = ["pi-2", "pi-3", "pi-4"];
     await story.clock.advance("5m");
     expect(story.silenceOf("pi-3")).toBe("isolated");
-    story.hasGateway = true;
+    story.gatewayOn = "192.168.7";
     await story.clock.advance("45s");
     expect(["pi-2", "pi-3", "pi-4"].map((name) => story.silenceOf(name))).toEqual(["gone", "gone", "gone"]);
   });
@@ -313,7 +328,7 @@ describe("a board that stops answering", () => {
 
   test("means nothing where no board has ever answered", async () => {
     const story = new Story("pi-2", "pi-3");
-    story.hasGateway = true;
+    story.gatewayOn = "192.168.7";
     await story.lead();
     story.doubted = ["pi-2"];
     await story.clock.advance("10m");
@@ -353,14 +368,45 @@ describe("boards that reach each other by the LAN and by their uplinks", () => {
     expect(story.silenceOf("pi-2")).toBe("gone");
   });
 
-  test("one that was not heard by its uplink for hours is gone when the LAN brings answers of others", async () => {
+  test("the silence of one that gave up its uplink hours ago needs answers by the LAN only", async () => {
     const story = await reached("pi-2", "pi-3");
-    story.lan.unplugged.add(leader.uplink);
+    story.reachByLanAlone("pi-2", "pi-3");
     await story.clock.advance("5h");
     story.off("pi-2");
     story.doubted = ["pi-2"];
     await story.clock.advance("40s");
     expect(story.silenceOf("pi-2")).toBe("gone");
+  });
+
+  test.each([
+    ["lost its LAN before it heard others by it", ["192.168.7.1", "10.7.0.1"]],
+    ["has had no address on the LAN since its port failed", ["10.7.0.1"]],
+  ])("a board that loses its uplink is not gone for a leader that %s", async (_, own) => {
+    const names = ["pi-2", "pi-3", "pi-4"];
+    const story = new Story(...names);
+    story.reachByUplink(...names);
+    story.leadersAddresses = own;
+    for (const unheard of [leader.lan, ...names.map((name) => story.lanOf(name))]) story.lan.unplugged.add(unheard);
+    story.on(...names);
+    await story.lead();
+    expect(story.covers("pi-2")).toBe(true);
+    story.lan.unplugged.add(story.uplinkOf("pi-2"));
+    story.doubted = ["pi-2"];
+    await story.clock.advance("10m");
+    expect(story.silenceOf("pi-2")).toBe("open");
+  });
+
+  test("nor is it on a site of two boards, whose gateway answers on the uplinks' network only", async () => {
+    const story = new Story("pi-2");
+    story.reachByUplink("pi-2");
+    story.gatewayOn = "10.7.0";
+    story.lan.unplugged.add(leader.lan);
+    story.on("pi-2");
+    await story.lead();
+    story.lan.unplugged.add(story.uplinkOf("pi-2"));
+    story.doubted = ["pi-2"];
+    await story.clock.advance("10m");
+    expect(story.silenceOf("pi-2")).toBe("open");
   });
 
   test("of many boards, controls are taken that bring answers by each path of the silent one", async () => {
@@ -372,14 +418,28 @@ describe("boards that reach each other by the LAN and by their uplinks", () => {
     await story.lead();
     story.off("pi-2");
     story.doubted = ["pi-2"];
+    const before = names.map((name) => story.asked(name));
     await story.clock.advance("40s");
     expect(story.silenceOf("pi-2")).toBe("gone");
+    const controls = names.slice(1).reduce((sum, name, index) => sum + story.asked(name) - (before[index + 1] ?? 0), 0);
+    // Two for each path in each of eight rounds; those with an uplink are controls of the LAN as well.
+    expect(controls).toBeGreaterThanOrEqual(16);
+    expect(controls).toBeLessThanOrEqual(32);
+  });
+
+  test("a leader whose network changes finds its new paths in the next round", async () => {
+    const story = new Story("pi-2", "pi-3");
+    story.on("pi-2", "pi-3");
+    await story.lead();
+    story.leadersAddresses = ["10.7.0.1"];
+    await story.clock.advance("1h");
+    expect([...story.calibration.pathsOf("pi-3", story.clock.now())]).toEqual(["192.168.7", "192.168.7.0/24"]);
   });
 
   test("the only one of them with a second path is not gone: no other board shows that path, nor does the gateway of the LAN", async () => {
     const story = new Story("pi-2", "pi-3");
     story.reachByUplink("pi-2");
-    story.hasGateway = true;
+    story.gatewayOn = "192.168.7";
     story.on("pi-2", "pi-3");
     await story.lead();
     story.off("pi-2");

@@ -43,6 +43,8 @@ export class SiteNetwork {
       this.#in(place, "link", "add", "switch", "type", "bridge");
       this.#in(place, "link", "set", "switch", "up");
     }
+    // Stays down. A port without a switch would be one of the cloud's own, at which it answers to its address.
+    this.#in("cloud", "link", "add", "nowhere", "type", "bridge");
     this.#in("cloud", "addr", "add", `${cloud.address}/24`, "dev", "switch");
     for (let board = 0; board < this.#boards; board++) this.#makeBoard(board);
   }
@@ -54,7 +56,7 @@ export class SiteNetwork {
 
   /** Packets between the board and the cloud are lost, in both directions; the board's end of the cable stays up. */
   cutUplink(board: number): void {
-    this.#in("cloud", "link", "set", port(board), "nomaster");
+    this.#in("cloud", "link", "set", port(board), "master", "nowhere");
     this.#repairs.set(`uplink of ${board}`, () => this.#in("cloud", "link", "set", port(board), "master", "switch"));
   }
 
