@@ -19,7 +19,7 @@ import type { InformerStats } from "../informer/informer-stats.ts";
 import { endWithoutReports, isQuarantineActive, isRecovering } from "../judgement/link.ts";
 import { silenceBegan } from "../judgement/past-silence.ts";
 import { flappingSince } from "../judgement/respites.ts";
-import { holdLeft, isSilent, isWitnessed, type Verdict } from "../judgement/verdict.ts";
+import { holdLeft, isSilent, isWitnessed } from "../judgement/verdict.ts";
 import type {
   BoardsPart,
   ControllerPart,
@@ -272,8 +272,8 @@ const judgedBy = [nodes, leases].map(resourceName);
 
 /**
  * The boards that are out of use. A Node that never had a status does not count as lost during its startup grace
- * period. After a change of leader or an outage, a lost board stays lost until it reports, even during its new grace
- * period.
+ * period. After a change of leader or an outage, a lost board stays lost until it reports or answers on the LAN, even
+ * during its new grace period.
  */
 function boardsPart(
   { boards, zones, judgedAt }: SiteMemory,
@@ -297,11 +297,13 @@ function boardsPart(
     else if (isMute(record) || ready === "Unknown") {
       const { isCordoned, confirmedBy, verdict } = record;
       const board = { name, ...lastReport(health) };
+      const witness = witnessOf(name, record, config.board.node);
       if (isCordoned) off.push(board);
-      else if (isWitnessed(verdict)) cutOff.push({ ...board, witness: witnessOf(name, verdict, config.board.node) });
+      else if (witness) cutOff.push({ ...board, witness });
       else {
         const heldUntil = judgedAt && heldUntilOf(record, zones.get(record.zone)?.heldMs, judgedAt);
-        silent.push({ ...board, ...(confirmedBy !== undefined && { confirmedBy }), ...(heldUntil && { heldUntil }) });
+        const known = { ...(confirmedBy !== undefined && { confirmedBy }), ...(heldUntil && { heldUntil }) };
+        silent.push({ ...board, ...known, ...(!isSilent(verdict) && { unjudged: true }) });
       }
     }
   }
@@ -331,10 +333,19 @@ function heldUntilOf(
   return left < 0 ? undefined : shifted(judgedAt, left);
 }
 
-const witnessOf = (name: string, { verdict }: Verdict, own: string): NonNullable<NamedBoard["witness"]> => {
-  if (verdict === "unmanaged") return "lan, no kubelet";
-  return name === own ? "leader" : "lan";
-};
+/**
+ * What shows that a board runs; undefined if nothing does. In the grace period after a change of leader or an outage, its
+ * answers on the LAN show it before there is a verdict.
+ */
+function witnessOf(name: string, { verdict, evidence }: BoardRecord, own: string): NamedBoard["witness"] {
+  if (isWitnessed(verdict)) {
+    if (verdict.verdict === "unmanaged") return "lan, no kubelet";
+    return name === own ? "leader" : "lan";
+  }
+  const heard = isSilent(verdict) ? undefined : evidence?.heard;
+  if (heard === "kubelet down") return "lan, no kubelet";
+  return heard === "kubelet ok" || heard === "kubelet unknown" ? "lan" : undefined;
+}
 
 const lastReport = ({ reportedAt, probe }: NodeHealth): Omit<NamedBoard, "name"> =>
   reportedAt === undefined ? { since: probe, neverHeard: true } : { since: reportedAt };

@@ -144,12 +144,14 @@ export function sentence(
     const held =
       heldUntil &&
       `; its pods stay until ${timeOf(heldUntil, now)}, unless it is confirmed dead (siteward why node/${first.name})`;
-    return `${first.name} ${one} ${whenOf(first, now)}${confirmed}${held ?? ""}`;
+    const unjudged = first.unjudged ? "; its new grace period has not ended" : "";
+    return `${first.name} ${one} ${whenOf(first, now)}${unjudged}${confirmed}${held ?? ""}`;
   }
   const names = some.map((board) => {
     const confirmed = board.confirmedBy === undefined ? "" : `, confirmed dead by ${board.confirmedBy}`;
     const held = board.heldUntil === undefined ? "" : `, its pods stay until ${timeOf(board.heldUntil, now)}`;
-    return `${board.name} (${whenOf(board, now)}${confirmed}${held})`;
+    const unjudged = board.unjudged ? ", not judged again yet" : "";
+    return `${board.name} (${whenOf(board, now)}${unjudged}${confirmed}${held})`;
   });
   return `${count} ${several}: ${listed(names, count)}`;
 }

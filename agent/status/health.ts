@@ -277,7 +277,7 @@ function valveProblem(
   now: Instant,
 ): ProblemPart {
   const isShared = acts < limit - kept && boards < mostBoards;
-  const details = [...(kept > 0 ? [`${kept} kept for taints`] : []), ...usageTexts(usedBy)];
+  const details = [...(kept > 0 ? [`${kept} of these for taints only`] : []), ...usageTexts(usedBy)];
   const reasons = [
     isUnknown
       ? "the acts of the last hour are unknown, because the site's Lease did not contain them"

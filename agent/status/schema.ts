@@ -149,6 +149,8 @@ const namedBoard = record({
   name: text,
   neverHeard: optional(yesNo),
   since: text,
+  /** Set while this leader, or a leader after an outage, has not judged the board again, because its new grace period has not ended. */
+  unjudged: optional(yesNo),
   /** The operator who confirmed the board dead (`board.confirm-dead`). */
   confirmedBy: optional(text),
   /** When its pods are evicted at the latest, if nothing shows until then whether it runs. */

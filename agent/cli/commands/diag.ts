@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { exit } from "../../base/exit-codes.ts";
 import type { Args, Io } from "../../base/io.ts";
 import { parseDuration } from "../../base/time/duration.ts";
@@ -21,6 +21,10 @@ export async function collect(io: Io, { values, flags }: Args): Promise<number> 
   const output = values.get("output");
   if (output !== undefined && existsSync(output)) {
     io.stderr.line(`siteward: diag collect: ${output} already exists: choose another name`);
+    return exit.failed;
+  }
+  if (output !== undefined && !existsSync(dirname(resolve(output)))) {
+    io.stderr.line(`siteward: diag collect: there is no folder ${dirname(resolve(output))}: create it first`);
     return exit.failed;
   }
   if (process.getuid?.() !== 0)

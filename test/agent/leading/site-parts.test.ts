@@ -136,6 +136,29 @@ test("a silent board that answers on the LAN is not lost, as long as it does", a
   expect(cutOff()).toBe(undefined);
 });
 
+test("after a change of leader, a board that answers on the LAN is cut off again with its first answer, and lost boards are not yet judged", async () => {
+  const site = siteOfThree("evidence");
+  site.board("pi-4");
+  await site.run("1m");
+  site.answer("pi-2", { is: "ok" });
+  for (const name of ["pi-2", "pi-3"]) site.silence(name);
+  await site.run("3m");
+  site.answer("pi-2", undefined);
+  await site.lead();
+  await site.run("5s");
+  const lost = () => partsOf(site).boards?.lost.some.map(({ name, unjudged }) => [name, unjudged]);
+  const cutOff = () => partsOf(site).boards?.cutOff?.some.map(({ name, witness }) => [name, witness]);
+  expect(lost()).toEqual([
+    ["pi-2", true],
+    ["pi-3", true],
+  ]);
+  site.answer("pi-2", { is: "ok" });
+  await site.run("5s");
+  expect([lost(), cutOff()]).toEqual([[["pi-3", true]], [["pi-2", "lan"]]]);
+  await site.run("2m");
+  expect([lost(), cutOff()]).toEqual([[["pi-3", undefined]], [["pi-2", "lan"]]]);
+});
+
 test("a board that is confirmed dead is lost, by the word of an operator, until it gives a sign of life", async () => {
   const site = siteOfThree("evidence");
   await site.run("1m");

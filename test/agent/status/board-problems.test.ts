@@ -66,6 +66,13 @@ test("for a board without a heartbeat in this term, the silence is reported as o
   expect(said({ lost: { count: 1, some: some.slice(0, 1) } })).toEqual([
     "warning BoardsLost: pi-3 is lost: it has been silent since before 2026-11-20 12:50 UTC",
   ]);
+  const unjudged = some.map((board) => ({ ...board, unjudged: true }));
+  expect(said({ lost: { count: 1, some: unjudged.slice(0, 1) } })).toEqual([
+    "warning BoardsLost: pi-3 is lost: it has been silent since before 2026-11-20 12:50 UTC; its new grace period has not ended",
+  ]);
+  expect(said({ lost: { count: 2, some: unjudged } })[0]).toContain(
+    "pi-4 (2026-11-20 12:50 UTC, not judged again yet)",
+  );
   expect(said({ lost: { count: 2, some } })).toEqual([
     "warning BoardsLost: 2 boards are lost: they have been silent since: pi-3 (before 2026-11-20 12:50 UTC), " +
       "pi-4 (2026-11-20 12:50 UTC)",

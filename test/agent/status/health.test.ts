@@ -160,7 +160,7 @@ test.each([
     { acts: 8, kept: 2, isUnknown: true },
     "the acts of the last hour are unknown, because the site's Lease did not contain them",
   ],
-  [{ acts: 8, kept: 2 }, "8 of 10 per hour used (2 kept for taints)"],
+  [{ acts: 8, kept: 2 }, "8 of 10 per hour used (2 of these for taints only)"],
   [
     {
       acts: 7,
@@ -170,7 +170,7 @@ test.each([
         { namespace: "tenant", acts: 2 },
       ],
     },
-    "7 of 10 per hour used (2 kept for taints; default 2, tenant 2); a namespace may have used its share",
+    "7 of 10 per hour used (2 of these for taints only; default 2, tenant 2); a namespace may have used its share",
   ],
 ])("a safety valve that holds acts is critical, and says why: %j", (facts, why) => {
   const held = { held: 12, heldSince: at(3540), heldOn: ["edge-03", "edge-07"] };

@@ -16,7 +16,11 @@ const ca = Buffer.from(cluster["certificate-authority-data"] ?? "", "base64");
 const connections = new Agent({ keepAlive: true, maxSockets: 2, timeout: 4000 });
 
 function patch(path: string, type: string, body: object): Promise<void> {
-  const headers = { authorization: `Bearer ${users[0].user.token}`, "content-type": type };
+  const headers = {
+    authorization: `Bearer ${users[0].user.token}`,
+    "content-type": type,
+    "user-agent": "kubelet/v1.36",
+  };
   return new Promise((resolve) => {
     const options = {
       method: "PATCH",

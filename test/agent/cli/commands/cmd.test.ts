@@ -287,3 +287,9 @@ test("diag collect does not overwrite an existing file", async () => {
   expect([code, readFileSync(archive, "utf8")]).toEqual([1, "mine"]);
   expect(io.err()).toBe(`siteward: diag collect: ${archive} already exists: choose another name\n`);
 });
+
+test("diag collect says which folder for its archive is missing", async () => {
+  const { code, io } = await siteward("diag", "collect", "--offline", "-o", path.join(folder, "none", "a.tar.gz"));
+  expect(code).toBe(1);
+  expect(io.err()).toBe(`siteward: diag collect: there is no folder ${path.join(folder, "none")}: create it first\n`);
+});
