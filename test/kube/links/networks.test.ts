@@ -153,6 +153,21 @@ describe.skipIf(whyNot !== undefined)("boards with an uplink and a LAN of their 
     await until("it is ready", async () => (await kube.ready(board)) === "True", 60);
   });
 
+  test("a leader that began without a LAN, so that it has heard boards by their uplinks only, holds one that loses its uplink", async () => {
+    for (let one = 0; one < 4; one++) network.unplugLan(one);
+    const former = site.leader;
+    await former?.stop("SIGTERM");
+    former?.start();
+    await until("a leader is ready", () => site.leader?.isReady === true, 60);
+    // It asks every board, and hears each for a grace period.
+    await rest(30);
+    const board = follower();
+    network.cutUplink(board);
+    await untilUnknown(board);
+    await expectNoHarm(60);
+    expect(await why(board)).toContain("held");
+  });
+
   test("another machine at the address of a dead board does not answer for it", async () => {
     const board = follower();
     const taker = [0, 1, 2, 3].find((other) => other !== board && other !== site.leading) ?? 0;
