@@ -1,8 +1,10 @@
 import type { Ambient } from "../base/ambient.ts";
+import type { Instant } from "../base/clock.ts";
+import { inTextOrder } from "../base/text/text-order.ts";
 import { boardOf } from "../board/identity.ts";
 import type { Config } from "../config/settings.ts";
 import type { ElectorView } from "../election/elector-view.ts";
-import type { ProblemPart } from "../status/parts.ts";
+import type { LanPart, ProblemPart } from "../status/parts.ts";
 import { announcementText } from "../witness/announcement.ts";
 import { Answerer } from "../witness/answerer.ts";
 import { BoardKey } from "../witness/board-key.ts";
@@ -17,6 +19,7 @@ export interface LanWitness {
   readonly answerer: Answerer;
   readonly questioner: Questioner;
   readonly leaderCalibration: LeaderCalibration;
+  readonly calibration: Calibration;
   /** The text of this board's announcement on its Node. */
   announcement(): string;
 }
@@ -36,8 +39,10 @@ export function witnessOf(
   const port = judgement.witnessPort;
   const key = BoardKey.kept(keyFile, ambient.log);
   const kubelet = new KubeletHealth(ambient, { ask: askKubelet, file: kubeletFile, bootId });
-  const asking = { lan, paths, site: site.name, calibration: new Calibration() };
+  const calibration = new Calibration();
+  const asking = { lan, paths, site: site.name, calibration };
   return {
+    calibration,
     answerer: new Answerer(ambient, { lan, port, site: site.name, board: board.node, bootId, key, kubelet }),
     questioner: new Questioner(ambient, { ...asking, askGateway }),
     leaderCalibration: new LeaderCalibration(ambient, { ...asking, ...of }),
@@ -50,6 +55,18 @@ export function otherLeader({ role, holder, isFree }: ElectorView, own: string):
   const board = role === "leader" || isFree || holder === undefined ? undefined : boardOf(holder);
   return board === own ? undefined : board;
 }
+
+/** Which other boards of the site the leader can hear on the LAN. */
+export function lanPart({ calibration }: LanWitness, boards: readonly string[], now: Instant): LanPart {
+  const { heard, unheard, mute } = calibration.census(boards, now);
+  const some = (names: readonly string[]) => ({
+    count: names.length,
+    some: [...names].sort(inTextOrder).slice(0, maxNamed),
+  });
+  return { boards: boards.length, heard, unheard: some(unheard), mute: some(mute) };
+}
+
+const maxNamed = 10;
 
 /** Describes what keeps this board from asking or answering. */
 export function witnessProblems(witness: LanWitness | undefined): readonly ProblemPart[] {

@@ -21,7 +21,7 @@ import { nodeSite } from "./checks/site.ts";
 import { storageFsync, storagePersist, storageSpace, storageWear } from "./checks/storage.ts";
 import { sandboxScore, systemdNotify, systemdVersion, systemdWatchdog } from "./checks/systemd.ts";
 import { versionSkew } from "./checks/version.ts";
-import { witnessLan } from "./checks/witness.ts";
+import { witnessLan, witnessSite } from "./checks/witness.ts";
 import { configOf, type Patient } from "./patient.ts";
 
 /** The verdict of one check. */
@@ -55,6 +55,7 @@ const checks: readonly Check[] = [
   { id: "node.judge", usesNetwork: true, run: nodeJudge },
   { id: "node.site", usesNetwork: true, run: nodeSite },
   { id: "witness.lan", run: (patient) => witnessLan(patient) },
+  { id: "witness.site", run: witnessSite },
   {
     id: "board.profile",
     run: ({ configuration, files }) => {

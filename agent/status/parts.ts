@@ -21,6 +21,7 @@ export interface Parts {
   readonly traffic?: Section<"traffic">;
   readonly zones?: readonly ZonePart[];
   readonly boards?: BoardsPart;
+  readonly lan?: LanPart;
   readonly judgement?: JudgementPart;
   readonly eviction?: EvictionPart;
   readonly controllers?: readonly ControllerPart[];
@@ -123,6 +124,7 @@ export type JournalPart = Section<"journal"> & {
   readonly walExpected?: number | undefined;
 };
 
+export type LanPart = Section<"lan">;
 export type NamedBoard = At<Section<"boards">["lost"]["some"][number], "since" | "heldUntil">;
 
 export interface NamedBoards {

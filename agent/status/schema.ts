@@ -174,6 +174,19 @@ const boards = record({
   tainted: count,
 });
 
+const names = record({ count, some: list(text) });
+
+/** The other boards of the site, as far as the leader can hear them on the LAN. */
+const lan = record({
+  boards: count,
+  /** Boards that answered within the last day. */
+  heard: count,
+  /** Boards that were asked, and did not answer within the last day. */
+  unheard: names,
+  /** Boards that announce no address. */
+  mute: names,
+});
+
 const judgement = record({
   /** Age of the verdicts on boards and zones. */
   ageMs: optional(span),
@@ -319,6 +332,7 @@ export const status = record({
   traffic: optional(list(traffic)),
   zones: optional(list(zone)),
   boards: optional(boards),
+  lan: optional(lan),
   judgement: optional(judgement),
   eviction: optional(eviction),
   controllers: optional(list(controller)),

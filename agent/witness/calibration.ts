@@ -20,6 +20,18 @@ interface Reach {
   next: Instant | undefined;
   /** Questions of that kind since the last answer. */
   tries: number;
+  /** The board announces no address, so it cannot be asked. */
+  isMute: boolean;
+}
+
+/** What this board knows of others: the names of those that it cannot hear. */
+export interface LanCensus {
+  /** Number of boards that answered within the last day. */
+  readonly heard: number;
+  /** Boards that were asked, and did not answer within the last day. */
+  readonly unheard: readonly string[];
+  /** Boards that announce no address. */
+  readonly mute: readonly string[];
 }
 
 const askEvery: Millis = 3_600_000;
@@ -50,6 +62,7 @@ export class Calibration {
     );
     reach.heard = [...others.slice(1 - maxPaths), answer];
     reach.tries = 0;
+    reach.isMute = false;
     reach.next = shifted(at, askEvery);
   }
 
@@ -81,11 +94,25 @@ export class Calibration {
     return next === undefined || !isAfter(next, now);
   }
 
-  /** The board is being asked, or cannot be asked because it announces nothing. */
-  tried(board: string, now: Instant): void {
+  /** The board is being asked, or cannot be asked because it announces no address. */
+  tried(board: string, now: Instant, { isMute = false } = {}): void {
     const reach = this.#reachOf(board);
+    reach.isMute = isMute;
     reach.next = shifted(now, Math.min(askEvery, firstPause * 2 ** reach.tries));
     reach.tries++;
+  }
+
+  /** Which of these boards can be heard. Those that have not been asked yet are left out. */
+  census(boards: Iterable<string>, now: Instant): LanCensus {
+    const [unheard, mute]: [string[], string[]] = [[], []];
+    let heard = 0;
+    for (const board of boards) {
+      const reach = this.#reaches.get(board);
+      if (isHeard(reach, now)) heard++;
+      else if (reach?.isMute) mute.push(board);
+      else if (reach) unheard.push(board);
+    }
+    return { heard, unheard, mute };
   }
 
   /** All boards are due, because a term begins. */
@@ -103,7 +130,7 @@ export class Calibration {
 
   #reachOf(board: string): Reach {
     const known = this.#reaches.get(board);
-    const reach = known ?? { heard: [], next: undefined, tries: 0 };
+    const reach = known ?? { heard: [], next: undefined, tries: 0, isMute: false };
     // The map is in the order of use.
     if (known) this.#reaches.delete(board);
     this.#reaches.set(board, reach);

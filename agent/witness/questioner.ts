@@ -143,7 +143,8 @@ export class Questioner {
     for (const board of due) {
       const announced = targets.announced(board);
       // A question that cannot be sent shows nothing, so it remains due.
-      if (isOpen || announced === undefined) this.#deps.calibration.tried(board, now);
+      if (isOpen || announced === undefined)
+        this.#deps.calibration.tried(board, now, { isMute: announced === undefined });
       if (announced) this.#port.ask(board, announced);
     }
     for (const { board, announced } of controls) this.#port.ask(board, announced);

@@ -51,6 +51,8 @@ test("a board that loses its API link but answers on the LAN keeps its pods unti
     await until("the silent board is Unknown", isUnknown, 60);
     expect(site.agent.log()).toContain("a silent board answers on the LAN");
     await new Promise((resolve) => setTimeout(resolve, 30_000));
+    const { boards = 0, heard, mute } = site.agent.status()?.lan ?? {};
+    expect([heard, mute?.count]).toEqual([1, boards - 1]);
     expect(tainted(await site.taints(cut))).toBe(false);
     expect(await site.hasPod("patient")).toBe(true);
 

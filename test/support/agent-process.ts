@@ -25,6 +25,7 @@ export interface AgentStatus {
     readonly ready: boolean;
     readonly conditions: readonly AgentCondition[];
   };
+  readonly lan?: { readonly boards: number; readonly heard: number; readonly mute: { readonly count: number } };
   readonly leader?: {
     readonly role: string;
     readonly term?: number;

@@ -30,6 +30,7 @@ export function healthy(changes: Partial<Parts> = {}, now = at(3600)): Parts {
     watches: [nodesWatch()],
     traffic: [{ resource: "nodes", verb: "watch", requests: 2, sentBytes: 400, receivedBytes: 2_000_000 }],
     zones: [{ name: "plant7-a", state: "Normal", nodes: 8, ready: 8, rate: 0.1 }],
+    lan: { boards: 7, heard: 6, unheard: { count: 1, some: ["edge-07"] }, mute: { count: 0, some: [] } },
     eviction: { queue: 0, pending: 0, evicted1h: 0, held: undefined },
     controllers: [{ name: "node-lifecycle", state: "running", queue: 1, syncP95Ms: 38, errors1h: 0 }],
     journal: { path: "/var/lib/siteward/cache.db", depth: 3, dbBytes: 4 * 2 ** 20, walBytes: 262_144 },

@@ -1,6 +1,7 @@
 import { deadline, type Millis } from "../../base/clock.ts";
 import { sentenceOf } from "../../base/errors.ts";
 import type { Config } from "../../config/settings.ts";
+import { lanText } from "../../status/lan-text.ts";
 import { decodeAnswer, encodeQuestion, type WitnessAnswer } from "../../witness/datagrams.ts";
 import type { Lan } from "../../witness/lan.ts";
 import { udp } from "../../witness/udp.ts";
@@ -22,6 +23,37 @@ export async function witnessLan(patient: Patient, lan: Lan = udp): Promise<Chec
   } catch (error) {
     return warn(`the agent cannot be asked: ${sentenceOf(error)}`);
   }
+}
+
+/** Checks which boards this one can hear on the LAN, if it leads; only the leader asks them. */
+export function witnessSite(patient: Patient): CheckResult {
+  const config = configOf(patient);
+  if (!config) return skip("the configuration cannot be read");
+  const { policy, witness, witnessPort } = config.judgement;
+  if (policy !== "evidence" || witness !== "lan") return skip("boards do not ask each other (judgement.witness)");
+  if (!patient.status?.isFresh) return skip("the agent does not run (agent.state)");
+  const { leader, lan } = patient.status.status;
+  if (lan === undefined) {
+    return skip(
+      leader?.role === "leader"
+        ? "this board has not judged its site yet"
+        : `only the leader asks the boards${leader?.holder === undefined ? "" : `: run this on ${leader.holder}`}`,
+    );
+  }
+  const text = lanText(lan);
+  if (lan.heard === 0 && lan.unheard.count > 0)
+    return warn(
+      `${text}; silence is judged without the LAN`,
+      `Allow UDP port ${witnessPort} in each board's firewall; a Wi-Fi may separate its clients.`,
+    );
+  if (lan.unheard.count > 0)
+    return warn(
+      `${text}; if such a board falls silent, its pods stay for judgement.unprovenHold`,
+      `Allow UDP port ${witnessPort} in the board's firewall, and compare its address with kubectl get node NODE -o yaml (siteward.dev/witness).`,
+    );
+  return lan.mute.count > 0
+    ? info(text, "Boards announce an address while their agent runs, with judgement.witness: lan.")
+    : ok(text);
 }
 
 async function answerOf(

@@ -55,6 +55,19 @@ test("boards are forgotten beyond the size of the largest site, the one asked lo
   expect(calibration.heardBefore(at(1))).toHaveLength(5000);
 });
 
+test("the census names the boards that were asked in vain, and those that announce no address", () => {
+  const calibration = new Calibration();
+  calibration.heard("pi-2", { key: "key", path: "eth0", at: at(0) });
+  calibration.heard("pi-3", { key: "key", path: "eth0", at: at(0) });
+  for (const board of ["pi-3", "pi-4"]) calibration.tried(board, at(60));
+  calibration.tried("pi-5", at(60), { isMute: true });
+  const boards = ["pi-2", "pi-3", "pi-4", "pi-5", "not-asked-yet"];
+  expect(calibration.census(boards, at(61))).toEqual({ heard: 2, unheard: ["pi-4"], mute: ["pi-5"] });
+  expect(calibration.census(boards, at(day))).toEqual({ heard: 0, unheard: ["pi-2", "pi-3", "pi-4"], mute: ["pi-5"] });
+  calibration.heard("pi-5", { key: "key", path: "eth0", at: at(day) });
+  expect(calibration.census(boards, at(day)).mute).toEqual([]);
+});
+
 describe("a board that answers by two paths", () => {
   const heard = (...answers: readonly (readonly [path: string, hours: number, key?: string])[]): Calibration => {
     const calibration = new Calibration();

@@ -3,6 +3,7 @@ import { counted } from "../../../base/text/counted.ts";
 import { countedHeld } from "../../../base/text/held-count.ts";
 import { wrap } from "../../../base/text/wrap.ts";
 import { formatDuration } from "../../../base/time/duration.ts";
+import { lanText } from "../../../status/lan-text.ts";
 import type { Status } from "../../../status/schema.ts";
 
 /**
@@ -14,13 +15,14 @@ export function statusRows(status: Status, width: number): readonly string[] {
     texts
       .flatMap((text) => wrap(text.trimEnd(), width - 12))
       .map((text, at) => `${(at === 0 ? label : "").padEnd(11)} ${text}`);
-  const { eviction, journal, memory, traffic, board, clock, config, commands = [] } = status;
+  const { lan, eviction, journal, memory, traffic, board, clock, config, commands = [] } = status;
   return [
     ...rows("Leader", leaderRows(status)),
     ...rows("Links", linkRows(status)),
     ...rows("Last outage", outageRows(status)),
     ...rows("Watches", watchRows(status)),
     ...rows("Zones", zoneRows(status)),
+    ...rows("LAN", lan ? [lanText(lan)] : []),
     ...rows("Eviction", eviction ? [evictionRow(eviction, status)] : []),
     ...rows("Controllers", controllerRows(status)),
     ...rows("Journal", journal ? [journalRow(journal)] : []),

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { checkAnswer, witnessLan } from "../../../../agent/doctor/checks/witness.ts";
+import { checkAnswer, witnessLan, witnessSite } from "../../../../agent/doctor/checks/witness.ts";
 import { BoardKey } from "../../../../agent/witness/board-key.ts";
 import { decodeQuestion, encodeAnswer, signedBytes } from "../../../../agent/witness/datagrams.ts";
 import { bareStatus } from "../../../support/bare-status.ts";
@@ -25,6 +25,52 @@ async function answering(lan: LanInMemory, board: string): Promise<void> {
     reply(encodeAnswer({ nonce: question.nonce, ...statement, signature: key.sign(signedBytes(question, statement)) }));
   });
 }
+
+describe("witness.site", () => {
+  const leading = (lan: object | undefined) =>
+    ({
+      status: { status: { ...bareStatus, leader: { role: "leader", holder: "pi-3" }, lan }, isFresh: true },
+    }) as never;
+  const counts = (heard: number, unheard: readonly string[], mute: readonly string[]) => ({
+    boards: heard + unheard.length + mute.length,
+    heard,
+    unheard: { count: unheard.length, some: unheard },
+    mute: { count: mute.length, some: mute },
+  });
+
+  test.each([
+    ["all boards answer", counts(2, [], []), "ok", "2 of 2 other boards answered within a day"],
+    [
+      "one does not",
+      counts(1, ["pi-4"], []),
+      "warn",
+      "1 of 2 other boards answered within a day; no answer from pi-4; if such a board falls silent, its pods stay for judgement.unprovenHold",
+    ],
+    [
+      "none does",
+      counts(0, ["pi-4"], ["pi-5"]),
+      "warn",
+      "0 of 2 other boards answered within a day; no answer from pi-4; no address announced by pi-5; silence is judged without the LAN",
+    ],
+    [
+      "one has no agent",
+      counts(1, [], ["pi-5"]),
+      "info",
+      "1 of 2 other boards answered within a day; no address announced by pi-5",
+    ],
+    ["it has just begun", undefined, "skip", "this board has not judged its site yet"],
+  ] as const)("on the leader, if %s", (_, lan, level, message) => {
+    expect(witnessSite(patient(folder, leading(lan)))).toMatchObject({ level, message });
+  });
+
+  test("names the board on which to run it", () => {
+    const status = { ...bareStatus, leader: { role: "follower", holder: "pi-9" } };
+    expect(witnessSite(patient(folder, { status: { status, isFresh: true } } as never))).toMatchObject({
+      level: "skip",
+      message: "only the leader asks the boards: run this on pi-9",
+    });
+  });
+});
 
 describe("witness.lan", () => {
   test("asks the agent of this board, and leaves no port open", async () => {

@@ -56,6 +56,7 @@ test("a healthy site is shown in full, with units, on lines of at most 100 chara
     "Links api up for 59m59s, rtt 84/410 ms p50/p95, 3 of 412 requests failed (1 h), 1 watch (2 restarts/h)",
   );
   expect(body).toContain("Zones plant7-a Normal 8/8 ready 0.1/s");
+  expect(body).toContain("LAN 6 of 7 other boards answered within a day; no answer from edge-07");
   expect(body).toContain("Journal 3 waiting, 4.0 MiB + WAL 256 KiB, /var/lib/siteward/cache.db");
   expect(body).toContain("Memory 71 MiB RSS, 20 MiB of it private, peak 76 MiB, heap 12 MiB");
   expect(lines.filter((line) => line.length > 100)).toEqual([]);
