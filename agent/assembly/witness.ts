@@ -44,7 +44,7 @@ export function witnessOf(
   return {
     calibration,
     answerer: new Answerer(ambient, { lan, port, site: site.name, board: board.node, bootId, key, kubelet }),
-    questioner: new Questioner(ambient, { ...asking, askGateway }),
+    questioner: new Questioner(ambient, { ...asking, askGateway, addresses }),
     leaderCalibration: new LeaderCalibration(ambient, { ...asking, ...of }),
     announcement: () => announcementText({ key: key.publicText, port, addresses: addresses() }),
   };

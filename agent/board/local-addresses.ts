@@ -10,7 +10,8 @@ export function localAddresses(read: ReadFact): readonly string[] {
   return [...addresses4(read), ...addresses6(read("/proc/net/if_inet6") ?? "", read("/proc/net/ipv6_route") ?? "")];
 }
 
-const containerInterface = /^(lo$|docker|br-|cni|flannel|cali|cilium|lxc|veth|virbr|kube-|nodelocaldns|tunl|vxlan)/;
+const containerInterface =
+  /^(lo$|docker|br-|cni|flannel|cali|cilium|lxc|veth|virbr|podman|lxdbr|incusbr|kube-|nodelocaldns|tunl|vxlan)/;
 
 function addresses4(read: ReadFact): readonly string[] {
   const routes = routes4(read("/proc/net/route") ?? "");

@@ -11,6 +11,8 @@ import { QuestionPort, type QuestionPortDeps, type ReceivedAnswer } from "./ques
 export interface QuestionerDeps extends QuestionPortDeps {
   readonly calibration: Calibration;
   readonly askGateway: AskGateway;
+  /** This machine's addresses now. */
+  readonly addresses: () => readonly string[];
 }
 
 /** The boards about which a leader asks. */
@@ -77,6 +79,8 @@ export class Questioner {
   /** The boards in doubt that answered in the last round. */
   #answering: ReadonlySet<string> = new Set();
   #doubted: ReadonlySet<string> = new Set();
+  /** This machine's addresses in the last round. */
+  #own: ReadonlySet<string> = new Set();
   /** The control that was asked last; empty if none was. */
   #lastControl = "";
   #targets: QuestionTargets | undefined;
@@ -138,6 +142,7 @@ export class Questioner {
     const isOpen = await this.#port.open(signal);
     const asked = this.#next(doubted).filter((board) => this.#askDoubted(board, targets, isOpen));
     const open = asked.filter((board) => this.#isOpen(board));
+    if (open.length > 0) this.#own = new Set(this.#deps.addresses());
     const near = open.flatMap((board) => this.#nearPaths(board, targets, now));
     const controls = open.length > 0 ? this.#controls(targets, now, new Set(near)) : [];
     for (const board of due) {
@@ -228,8 +233,10 @@ export class Questioner {
     return [...new Set([...this.#nearPaths(board, targets, now), ...among])];
   }
 
+  /** Addresses that this machine has as well are in networks within each board, such as container bridges. */
   #pathsTo(announced: Announcement | undefined): readonly string[] {
-    return (announced?.addresses ?? []).map((address) => this.#port.pathTo(address));
+    const others = (announced?.addresses ?? []).filter((address) => !this.#own.has(address));
+    return others.map((address) => this.#port.pathTo(address));
   }
 
   /**

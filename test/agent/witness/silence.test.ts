@@ -56,6 +56,7 @@ class Story {
     this.questioner = new Questioner(this.#ambient, {
       lan: { open: (port, receive) => this.lan.of(...this.leadersAddresses).open(port, receive) },
       paths: () => this.#paths(this.leadersAddresses),
+      addresses: () => this.leadersAddresses,
       site,
       calibration: this.calibration,
       askGateway: (path) => {
@@ -79,6 +80,11 @@ class Story {
   /** From here on these boards are also reached by their uplinks. */
   reachByUplink(...names: readonly string[]): void {
     for (const name of names) this.#board(name).others.push(this.uplinkOf(name));
+  }
+
+  /** It announces an address that no other machine can reach. */
+  announceToo(name: string, address: string): void {
+    this.#board(name).others.push(address);
   }
 
   /** Their addresses on the uplinks' network are gone. */
@@ -425,6 +431,18 @@ describe("boards that reach each other by the LAN and by their uplinks", () => {
     // Two for each path in each of eight rounds; those with an uplink are controls of the LAN as well.
     expect(controls).toBeGreaterThanOrEqual(16);
     expect(controls).toBeLessThanOrEqual(32);
+  });
+
+  test("one that announces an address of the leader, as of a container bridge, is gone without answers from there", async () => {
+    const story = new Story("pi-2", "pi-3");
+    story.leadersAddresses = ["192.168.7.1", "10.88.0.1"];
+    story.on("pi-2", "pi-3");
+    for (const name of ["pi-2", "pi-3"]) story.announceToo(name, "10.88.0.1");
+    await story.lead();
+    story.off("pi-2");
+    story.doubted = ["pi-2"];
+    await story.clock.advance("40s");
+    expect(story.silenceOf("pi-2")).toBe("gone");
   });
 
   test("a leader whose network changes finds its new paths in the next round", async () => {

@@ -55,6 +55,7 @@ class Story {
       calibration: new Calibration(),
       askGateway: () => Promise.resolve(false),
       paths: () => networkOf,
+      addresses: () => [],
     });
   }
 
