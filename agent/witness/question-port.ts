@@ -114,13 +114,14 @@ export class QuestionPort {
   }
 
   /**
-   * What became of the last question to the board. unsent: it certainly did not leave this machine, which says nothing
-   * about the board.
+   * What became of the last question to the board. unsent: it says nothing about the board, because it certainly did not
+   * leave this machine, or because wrong answers used up all checks and may have crowded out the board's own.
    */
   outcome(board: string): "answered" | "unanswered" | "unsent" {
     const asked = this.#asked.get(board);
     if (asked === undefined || asked.sent === 0) return "unsent";
-    return asked.paths.size > 0 ? "answered" : "unanswered";
+    if (asked.paths.size > 0) return "answered";
+    return asked.checks === 0 ? "unsent" : "unanswered";
   }
 
   /** The paths by which the board answered its last question. */

@@ -4,6 +4,7 @@ import type { Announcement } from "../../../agent/witness/announcement.ts";
 import { Answerer } from "../../../agent/witness/answerer.ts";
 import { BoardKey } from "../../../agent/witness/board-key.ts";
 import { Calibration } from "../../../agent/witness/calibration.ts";
+import { decodeQuestion, encodeAnswer } from "../../../agent/witness/datagrams.ts";
 import { KubeletHealth } from "../../../agent/witness/kubelet-health.ts";
 import type { PathTo } from "../../../agent/witness/lan.ts";
 import { LeaderCalibration } from "../../../agent/witness/leader-calibration.ts";
@@ -303,6 +304,23 @@ describe("a board that stops answering", () => {
     story.gatewayOn = "192.168.7";
     await story.clock.advance("45s");
     expect(["pi-2", "pi-3", "pi-4"].map((name) => story.silenceOf(name))).toEqual(["gone", "gone", "gone"]);
+  });
+
+  test("is not gone while somebody on its way answers each question first, with wrong signatures", async () => {
+    const story = await silent("pi-2", "pi-3");
+    const asked = new Set<Uint8Array>();
+    for (let round = 0; round < 20; round++) {
+      await story.clock.advance("5s");
+      for (const { datagram, from, to } of [...story.lan.sent]) {
+        if (asked.has(datagram) || !to.startsWith(story.lanOf("pi-2"))) continue;
+        asked.add(datagram);
+        const nonce = decodeQuestion(datagram)?.nonce ?? new Uint8Array(16);
+        const forged = encodeAnswer({ nonce, boot, kubelet: { is: "ok" }, signature: Buffer.alloc(64) });
+        for (let times = 0; times < 16; times++) story.lan.write(forged, to, from);
+      }
+    }
+    expect(asked.size).toBeGreaterThan(15);
+    expect(story.silenceOf("pi-2")).toBe("open");
   });
 
   test("is not silent as long as it cannot be asked", async () => {
