@@ -1,6 +1,6 @@
 import { BlockList, isIPv4, isIPv6 } from "node:net";
 import type { ReadFact } from "./facts.ts";
-import { numberOf, routes4, textOf } from "./kernel-routes.ts";
+import { numberOf, routes4, routes6, textOf } from "./kernel-routes.ts";
 
 interface Route {
   /** The interface, if there is no router. */
@@ -41,41 +41,25 @@ function networkOf(address: string): string {
 }
 
 const paths4 = (text: string): Route[] =>
-  routes4(text).map(({ name, destination, mask, isDirect, metric }) => ({
+  routes4(text).map(({ name, destination, mask, length, isDirect, metric }) => ({
     name: isDirect ? name : undefined,
-    length: mask.toString(2).match(/1/g)?.length ?? 0,
+    length,
     metric,
     contains: (address) => (numberOf(address) & mask) >>> 0 === destination,
   }));
 
-/** The route rejects what is sent to it. */
-const isReject = 0x0200;
-
-/**
- * Parses /proc/net/ipv6_route. Per line: destination and its length, source and its length, router, metric, two counters,
- * flags, interface; all numbers are hexadecimal.
- */
-function paths6(text: string): Route[] {
-  return text.split("\n").flatMap((line) => {
-    const [to = "", bits = "", , , router = "", metric = "", , , flags = "", name] = line.trim().split(/\s+/);
-    if (name === undefined || !/^[0-9a-f]{32}$/.test(to) || !/^[0-9a-f]{32}$/.test(router)) return [];
-    const length = Number.parseInt(bits, 16);
-    if (!(length >= 0 && length <= 128) || (Number.parseInt(flags, 16) & isReject) !== 0) return [];
+const paths6 = (text: string): Route[] =>
+  routes6(text).map(({ name, destination, length, isDirect, metric }) => {
     const list = new BlockList();
     // BlockList knows no network that is everything.
-    if (length > 0) list.addSubnet(groups(to), length, "ipv6");
-    return [
-      {
-        name: /^0+$/.test(router) ? name : undefined,
-        length,
-        metric: Number.parseInt(metric, 16),
-        contains: (address: string) => length === 0 || list.check(address, "ipv6"),
-      },
-    ];
+    if (length > 0) list.addSubnet(destination, length, "ipv6");
+    return {
+      name: isDirect ? name : undefined,
+      length,
+      metric,
+      contains: (address) => length === 0 || list.check(address, "ipv6"),
+    };
   });
-}
-
-const groups = (digits: string): string => (digits.match(/.{4}/g) ?? []).join(":");
 
 /**
  * The default router of this machine, if it is on the interface of this path. A router behind another interface, such as

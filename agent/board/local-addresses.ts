@@ -1,5 +1,5 @@
 import type { ReadFact } from "./facts.ts";
-import { numberOf, routes4 } from "./kernel-routes.ts";
+import { isAddress6, numberOf, routes4, routes6, textOf6 } from "./kernel-routes.ts";
 
 /**
  * This machine's own addresses on its LAN, without netlink, which the service's sandbox refuses. Those on the interface
@@ -46,20 +46,14 @@ const unsteady = 0x01 | 0x08 | 0x20 | 0x40;
 
 /** Parses /proc/net/if_inet6: address, interface number, prefix length, scope, flags, interface name; scope 0 is global. */
 function addresses6(text: string, routes: string): readonly string[] {
-  const main = mainInterface6(routes);
+  const main = routes6(routes).find(({ name, length }) => length === 0 && name !== "lo")?.name;
   const found = new Map<string, boolean>();
   for (const line of text.split("\n")) {
     const [digits = "", , , scope, flags = "", name = "lo"] = line.trim().split(/\s+/);
-    if (!/^[0-9a-f]{32}$/.test(digits) || scope !== "00" || (Number.parseInt(flags, 16) & unsteady) !== 0) continue;
-    if (!containerInterface.test(name)) found.set((digits.match(/.{4}/g) ?? []).join(":"), name === main);
+    if (!isAddress6(digits) || scope !== "00" || (Number.parseInt(flags, 16) & unsteady) !== 0) continue;
+    if (!containerInterface.test(name)) found.set(textOf6(digits), name === main);
   }
   return mainFirst(found);
-}
-
-/** The interface of the default route in /proc/net/ipv6_route: destination and its length first, the interface last. */
-function mainInterface6(text: string): string | undefined {
-  const line = text.split("\n").find((one) => one.startsWith(`${"0".repeat(32)} 00 `) && !one.trim().endsWith(" lo"));
-  return line?.trim().split(/\s+/).at(-1);
 }
 
 /** Addresses of the main interface, then the others; at most four, so that both families have room. */

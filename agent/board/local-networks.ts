@@ -1,5 +1,5 @@
 import type { ReadFact } from "./facts.ts";
-import { routes4 } from "./kernel-routes.ts";
+import { isAddress6, routes4, textOf } from "./kernel-routes.ts";
 
 /** The networks that this machine reaches without a router, except loopback: "192.168.7.0/24", "fd00::/64". */
 export function localNetworks(read: ReadFact): readonly string[] {
@@ -9,17 +9,15 @@ export function localNetworks(read: ReadFact): readonly string[] {
 function networks4(text: string): readonly string[] {
   return routes4(text)
     .filter(({ name, destination, isDirect }) => name !== "lo" && isDirect && destination !== 0)
-    .map(({ destination, mask }) => `${dotted(destination)}/${mask.toString(2).match(/1/g)?.length ?? 0}`);
+    .map(({ destination, length }) => `${textOf(destination)}/${length}`);
 }
-
-const dotted = (address: number): string => [24, 16, 8, 0].map((shift) => (address >>> shift) & 0xff).join(".");
 
 /** Parses /proc/net/if_inet6. Per line: address, interface number, prefix length, scope, …, interface name. */
 function prefixes6(text: string): readonly string[] {
   return text.split("\n").flatMap((line) => {
     const [digits = "", , length = "", , , name] = line.trim().split(/\s+/);
     const bits = Number.parseInt(length, 16);
-    if (name === "lo" || !/^[0-9a-f]{32}$/.test(digits) || !Number.isInteger(bits) || bits < 1 || bits > 128) return [];
+    if (name === "lo" || !isAddress6(digits) || !Number.isInteger(bits) || bits < 1 || bits > 128) return [];
     const kept = digits.slice(0, Math.ceil(bits / 4));
     const groups = (kept.padEnd(32, "0").match(/.{4}/g) ?? []).map((group) => group.replace(/^0{1,3}/, ""));
     const last = groups.findLastIndex((group) => group !== "0");
