@@ -35,7 +35,7 @@ export interface LanCensus {
 }
 
 const askEvery: Millis = 3_600_000;
-/** How much older than the last answer one by another path may be: in that time the board left some questions unanswered there. */
+/** How much older than the last answer one by another path may be. Its questions on that path are asked once an hour. */
 const pathsLast: Millis = 3 * askEvery;
 /** A datagram may be lost, or the board may be starting. The pause doubles with each question, up to an hour. */
 const firstPause: Millis = 5000;

@@ -114,14 +114,14 @@ export class QuestionPort {
   }
 
   /**
-   * What became of the last question to the board. unsent: it says nothing about the board, because it certainly did not
-   * leave this machine, or because wrong answers used up all checks and may have crowded out the board's own.
+   * What became of the last question to the board. unknown: it certainly did not leave this machine, or wrong answers used
+   * up all checks and may have crowded out the board's own.
    */
-  outcome(board: string): "answered" | "unanswered" | "unsent" {
+  outcome(board: string): "answered" | "unanswered" | "unknown" {
     const asked = this.#asked.get(board);
-    if (asked === undefined || asked.sent === 0) return "unsent";
+    if (asked === undefined || asked.sent === 0) return "unknown";
     if (asked.paths.size > 0) return "answered";
-    return asked.checks === 0 ? "unsent" : "unanswered";
+    return asked.checks === 0 ? "unknown" : "unanswered";
   }
 
   /** The paths by which the board answered its last question. */

@@ -40,10 +40,18 @@ interface Round {
   readonly gateways: Set<string>;
 }
 
-/** A board that is asked as a control. */
-interface Control {
+interface AnnouncedBoard {
   readonly board: string;
   readonly announced: Announcement;
+}
+
+/** The paths between this machine and a silent board. */
+interface Way {
+  readonly board: string;
+  /** Those by which it was heard, and those to its addresses on this machine's own networks. */
+  readonly near: readonly string[];
+  /** Those to all its addresses. */
+  readonly announced: readonly string[];
 }
 
 const period: Millis = 5000;
@@ -79,8 +87,6 @@ export class Questioner {
   /** The boards in doubt that answered in the last round. */
   #answering: ReadonlySet<string> = new Set();
   #doubted: ReadonlySet<string> = new Set();
-  /** This machine's addresses in the last round. */
-  #own: ReadonlySet<string> = new Set();
   /** The control that was asked last; empty if none was. */
   #lastControl = "";
   #targets: QuestionTargets | undefined;
@@ -140,11 +146,11 @@ export class Questioner {
       return;
     }
     const isOpen = await this.#port.open(signal);
-    const asked = this.#next(doubted).filter((board) => this.#askDoubted(board, targets, isOpen));
-    const open = asked.filter((board) => this.#isOpen(board));
-    if (open.length > 0) this.#own = new Set(this.#deps.addresses());
-    const near = open.flatMap((board) => this.#nearPaths(board, targets, now));
-    const controls = open.length > 0 ? this.#controls(targets, now, new Set(near)) : [];
+    const asked = this.#next(doubted).flatMap((board) => this.#askDoubted(board, targets, isOpen) ?? []);
+    const open = asked.filter(({ board }) => this.#isOpen(board));
+    const own = new Set(open.length > 0 ? this.#deps.addresses() : []);
+    const ways = open.map((one) => this.#wayTo(one, own, now));
+    const controls = open.length > 0 ? this.#controls(targets, now, new Set(ways.flatMap(({ near }) => near))) : [];
     for (const board of due) {
       const announced = targets.announced(board);
       // A question that cannot be sent shows nothing, so it remains due.
@@ -155,9 +161,15 @@ export class Questioner {
     for (const { board, announced } of controls) this.#port.ask(board, announced);
     const names = controls.map(({ board }) => board);
     const controlPaths = new Set(names.flatMap((board) => this.#deps.calibration.pathsOf(board, now)));
-    const shared = new Set(controls.flatMap(({ announced }) => this.#pathsTo(announced)));
-    const paths = new Map(open.map((board) => [board, this.#neededPaths(board, shared, targets, now)]));
-    this.#round = { doubted: asked, paths, controls: names, controlPaths, gateways: new Set() };
+    const shared = new Set(controls.flatMap(({ announced }) => this.#pathsTo(announced, own)));
+    const paths = new Map(ways.map((way) => [way.board, neededPaths(way, shared)]));
+    this.#round = {
+      doubted: asked.map(({ board }) => board),
+      paths,
+      controls: names,
+      controlPaths,
+      gateways: new Set(),
+    };
     this.#askGateways(this.#round);
   }
 
@@ -170,20 +182,20 @@ export class Questioner {
       void this.#deps.askGateway(path).then((answers) => answers && gateways.add(path));
   }
 
-  /** Asks a board in doubt. False if it cannot be asked. */
-  #askDoubted(board: string, { announced }: QuestionTargets, isOpen: boolean): boolean {
+  /** Asks a board in doubt; undefined if it cannot be asked. */
+  #askDoubted(board: string, targets: QuestionTargets, isOpen: boolean): AnnouncedBoard | undefined {
     // A question that cannot be sent counts as well, because an earlier word must not last for ever without new ones.
     const word = this.#words.get(board);
     if (word) this.#words.set(board, { ...word, asked: word.asked + 1 });
-    const where = announced(board);
+    const where = targets.announced(board);
     if (where === undefined) {
       this.#keys.delete(board);
-      return false;
+      return undefined;
     }
     if (this.#keys.get(board) !== where.key) this.#counts.delete(board);
     this.#keys.set(board, where.key);
     if (isOpen) this.#port.ask(board, where);
-    return isOpen;
+    return isOpen ? { board, announced: where } : undefined;
   }
 
   /** Draws the conclusions from the questions of the last round: all answers have had their time. */
@@ -218,39 +230,32 @@ export class Questioner {
     return !this.#answering.has(board) && !isComplete(this.#counts.get(board) ?? noneCounted);
   }
 
-  /** The paths by which a board was heard, and those to its addresses on this machine's own networks. */
-  #nearPaths(board: string, { announced }: QuestionTargets, now: Instant): readonly string[] {
-    return [...this.#deps.calibration.pathsOf(board, now), ...this.#pathsTo(announced(board)).filter(isDirect)];
+  #wayTo({ board, announced }: AnnouncedBoard, own: ReadonlySet<string>, now: Instant): Way {
+    const paths = this.#pathsTo(announced, own);
+    return {
+      board,
+      near: [...this.#deps.calibration.pathsOf(board, now), ...paths.filter(isDirect)],
+      announced: paths,
+    };
   }
 
-  /**
-   * The paths by which this leader has to hear others before the silence of a board says anything. `shared`: those to the
-   * addresses of the controls. Where the board and a control are on one network, this leader may have lost its port there
-   * before it ever heard them by it.
-   */
-  #neededPaths(board: string, shared: ReadonlySet<string>, targets: QuestionTargets, now: Instant): readonly string[] {
-    const among = this.#pathsTo(targets.announced(board)).filter((path) => shared.has(path));
-    return [...new Set([...this.#nearPaths(board, targets, now), ...among])];
-  }
-
-  /** Addresses that this machine has as well are in networks within each board, such as container bridges. */
-  #pathsTo(announced: Announcement | undefined): readonly string[] {
-    const others = (announced?.addresses ?? []).filter((address) => !this.#own.has(address));
-    return others.map((address) => this.#port.pathTo(address));
+  /** `own`: addresses that this machine has as well are in networks within each board, such as container bridges. */
+  #pathsTo({ addresses }: Announcement, own: ReadonlySet<string>): readonly string[] {
+    return addresses.filter((address) => !own.has(address)).map((address) => this.#port.pathTo(address));
   }
 
   /**
    * For each path, boards that are not in doubt and answered by it before, in turn; any such boards if no path is known.
    * Reads the Nodes of no more boards than it has to.
    */
-  #controls(targets: QuestionTargets, now: Instant, paths: ReadonlySet<string>): readonly Control[] {
+  #controls(targets: QuestionTargets, now: Instant, paths: ReadonlySet<string>): readonly AnnouncedBoard[] {
     const { calibration } = this.#deps;
     const heard = calibration.heardBefore(now);
     const after = heard.findIndex((board) => board > this.#lastControl);
     const inTurn = after < 0 ? heard : [...heard.slice(after), ...heard.slice(0, after)];
     const wanted = new Map([...paths].map((path) => [path, controlsPerPath]));
     const most = paths.size > 0 ? maxControls : controlsPerPath;
-    const chosen: Control[] = [];
+    const chosen: AnnouncedBoard[] = [];
     for (const board of inTurn) {
       if (chosen.length === most || (paths.size > 0 && wanted.size === 0)) break;
       const ways = calibration.pathsOf(board, now);
@@ -304,6 +309,15 @@ export class Questioner {
     if (doubted.size === 0) this.#alone = noneCounted;
   }
 }
+
+/**
+ * The paths by which this leader has to hear others before the silence of a board shows anything. `shared`: those to the
+ * addresses of the controls. Where the board and a control are on one network, this leader may have lost its port there
+ * before it ever heard them by it.
+ */
+const neededPaths = ({ near, announced }: Way, shared: ReadonlySet<string>): readonly string[] => [
+  ...new Set([...near, ...announced.filter((path) => shared.has(path))]),
+];
 
 /**
  * Whether this leader could hear the silent board in this round: by each path, another board answered or, where none can

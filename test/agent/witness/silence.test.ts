@@ -78,6 +78,13 @@ class Story {
     return { clock: this.clock, log: new RecordingLog(), random: new SeededRandom(1) };
   }
 
+  /** A board loses its power, and is asked for this long. */
+  async dies(name: string, wait: string): Promise<void> {
+    this.off(name);
+    this.doubted = [name];
+    await this.clock.advance(wait);
+  }
+
   /** From here on these boards are also reached by their uplinks. */
   reachByUplink(...names: readonly string[]): void {
     for (const name of names) this.#board(name).others.push(this.uplinkOf(name));
@@ -306,7 +313,7 @@ describe("a board that stops answering", () => {
     expect(["pi-2", "pi-3", "pi-4"].map((name) => story.silenceOf(name))).toEqual(["gone", "gone", "gone"]);
   });
 
-  test("is not gone while somebody on its way answers each question first, with wrong signatures", async () => {
+  test("is not gone while another machine answers each question first, with wrong signatures", async () => {
     const story = await silent("pi-2", "pi-3");
     const asked = new Set<Uint8Array>();
     for (let round = 0; round < 20; round++) {
@@ -386,9 +393,7 @@ describe("boards that reach each other by the LAN and by their uplinks", () => {
 
   test("one that loses both is gone, as both bring answers of others", async () => {
     const story = await reached("pi-2", "pi-3", "pi-4");
-    story.off("pi-2");
-    story.doubted = ["pi-2"];
-    await story.clock.advance("40s");
+    await story.dies("pi-2", "40s");
     expect(story.silenceOf("pi-2")).toBe("gone");
   });
 
@@ -396,9 +401,7 @@ describe("boards that reach each other by the LAN and by their uplinks", () => {
     const story = await reached("pi-2", "pi-3");
     story.reachByLanAlone("pi-2", "pi-3");
     await story.clock.advance("5h");
-    story.off("pi-2");
-    story.doubted = ["pi-2"];
-    await story.clock.advance("40s");
+    await story.dies("pi-2", "40s");
     expect(story.silenceOf("pi-2")).toBe("gone");
   });
 
@@ -457,9 +460,7 @@ describe("boards that reach each other by the LAN and by their uplinks", () => {
     story.on("pi-2", "pi-3");
     for (const name of ["pi-2", "pi-3"]) story.announceToo(name, "10.88.0.1");
     await story.lead();
-    story.off("pi-2");
-    story.doubted = ["pi-2"];
-    await story.clock.advance("40s");
+    await story.dies("pi-2", "40s");
     expect(story.silenceOf("pi-2")).toBe("gone");
   });
 
