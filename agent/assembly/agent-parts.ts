@@ -5,7 +5,6 @@ import { boardOf } from "../board/identity.ts";
 import type { ApiLinkView } from "../client/api-link.ts";
 import type { MissingPermission } from "../client/permissions.ts";
 import type { Config } from "../config/settings.ts";
-import type { SiteMemory } from "../controllers/node-lifecycle/memory.ts";
 import type { DecisionBook } from "../decisions/decision-book.ts";
 import type { ElectorView } from "../election/elector-view.ts";
 import type { QuietHours } from "../holds/hold-book.ts";
@@ -71,7 +70,7 @@ export function agentParts(agent: ReportedAgent, now: Instant): AgentParts {
       receivedBytes: down,
     })),
     ...siteParts({ ...agent, holds, quiet, watches: informers, controllers }, now),
-    ...(agent.witness && current.site && { lan: lanPart(agent.witness, othersOf(current.site, config), now) }),
+    ...(agent.witness && current.site && { lan: lanPart(agent.witness, current.otherBoards(config.board.node), now) }),
     ...(current.isActing && { holds: holdsPart(holds, quiet, now) }),
     controllers,
     journal: {
@@ -92,9 +91,6 @@ export function agentParts(agent: ReportedAgent, now: Instant): AgentParts {
     problems: problemParts(agent, { election, link, informers, forbidden, now }),
   };
 }
-
-const othersOf = ({ boards }: SiteMemory, { board }: Config): readonly string[] =>
-  [...boards.keys()].filter((name) => name !== board.node);
 
 /**
  * The write-ahead log may be this many times as large as the configured size, because a long list is written in large

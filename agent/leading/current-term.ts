@@ -55,6 +55,11 @@ export class CurrentTerm {
     return this.#running?.judgeMemory?.();
   }
 
+  /** The boards of the site except this one; empty if `site` is undefined. */
+  otherBoards(own: string | undefined): readonly string[] {
+    return [...(this.site?.boards.keys() ?? [])].filter((board) => board !== own);
+  }
+
   /** Like `site`, but "no judge" if the node lifecycle controller is turned off or another board leads. */
   judgeMemory(): SiteMemory | "no judge" | undefined {
     return this.#running?.judgeMemory === undefined ? "no judge" : this.#running.judgeMemory();

@@ -374,7 +374,7 @@ export class TermWork {
         const { site } = current;
         return site && boardsToAsk(site, { link: linkOf(watchesOf(caches), settings, now), settings }, now);
       },
-      others: () => [...(current.site?.boards.keys() ?? [])].filter((board) => board !== settings.ownNode),
+      others: () => current.otherBoards(settings.ownNode),
       announced: (board) => {
         const node = boards.get(board);
         return node && announcedBy(node);

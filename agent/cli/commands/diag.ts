@@ -23,8 +23,9 @@ export async function collect(io: Io, { values, flags }: Args): Promise<number> 
     io.stderr.line(`siteward: diag collect: ${output} already exists: choose another name`);
     return exit.failed;
   }
-  if (output !== undefined && !existsSync(dirname(resolve(output)))) {
-    io.stderr.line(`siteward: diag collect: there is no folder ${dirname(resolve(output))}: create it first`);
+  const into = output && dirname(resolve(output));
+  if (into && !existsSync(into)) {
+    io.stderr.line(`siteward: diag collect: there is no folder ${into}: create it first`);
     return exit.failed;
   }
   if (process.getuid?.() !== 0)

@@ -2,6 +2,7 @@ import { deadline, type Millis } from "../../base/clock.ts";
 import { sentenceOf } from "../../base/errors.ts";
 import type { Config } from "../../config/settings.ts";
 import { lanText } from "../../status/lan-text.ts";
+import type { Status } from "../../status/schema.ts";
 import { decodeAnswer, encodeQuestion, type WitnessAnswer } from "../../witness/datagrams.ts";
 import type { Lan } from "../../witness/lan.ts";
 import { udp } from "../../witness/udp.ts";
@@ -11,13 +12,24 @@ import { configOf, type Patient } from "../patient.ts";
 /** The agent asks the kubelet first, for up to 2.5 s. */
 const patience: Millis = 4000;
 
+/** A running agent whose boards ask each other on the LAN, or why there is none to check. */
+function askingOf(
+  patient: Patient,
+): { readonly config: Config; readonly status: Status } | { readonly skipped: CheckResult } {
+  const config = configOf(patient);
+  if (!config) return { skipped: skip("the configuration cannot be read") };
+  const { policy, witness } = config.judgement;
+  if (policy !== "evidence" || witness !== "lan")
+    return { skipped: skip("boards do not ask each other (judgement.witness)") };
+  if (!patient.status?.isFresh) return { skipped: skip("the agent does not run (agent.state)") };
+  return { config, status: patient.status.status };
+}
+
 /** Checks whether the agent of this board answers questions on the LAN, by asking it over loopback. */
 export async function witnessLan(patient: Patient, lan: Lan = udp): Promise<CheckResult> {
-  const config = configOf(patient);
-  if (!config) return skip("the configuration cannot be read");
-  const { policy, witness } = config.judgement;
-  if (policy !== "evidence" || witness !== "lan") return skip("boards do not ask each other (judgement.witness)");
-  if (!patient.status?.isFresh) return skip("the agent does not run (agent.state)");
+  const asking = askingOf(patient);
+  if ("skipped" in asking) return asking.skipped;
+  const { config } = asking;
   try {
     return checkAnswer(await answerOf(config, patient, lan), config.judgement.witnessPort);
   } catch (error) {
@@ -27,12 +39,10 @@ export async function witnessLan(patient: Patient, lan: Lan = udp): Promise<Chec
 
 /** Checks which boards this one can hear on the LAN, if it leads; only the leader asks them. */
 export function witnessSite(patient: Patient): CheckResult {
-  const config = configOf(patient);
-  if (!config) return skip("the configuration cannot be read");
-  const { policy, witness, witnessPort } = config.judgement;
-  if (policy !== "evidence" || witness !== "lan") return skip("boards do not ask each other (judgement.witness)");
-  if (!patient.status?.isFresh) return skip("the agent does not run (agent.state)");
-  const { leader, lan } = patient.status.status;
+  const asking = askingOf(patient);
+  if ("skipped" in asking) return asking.skipped;
+  const { leader, lan } = asking.status;
+  const { witnessPort } = asking.config.judgement;
   if (lan === undefined) {
     return skip(
       leader?.role === "leader"
