@@ -154,8 +154,9 @@ export interface AskedFacts extends CountedQuestions {
 
 /**
  * What a board's word on the LAN shows (judgement/lan-answer.ts). kubelet down too long: its pods are no longer held. no
- * kubelet since boot: the board was restarted, and since then its kubelet has not reported and does not answer. no pods since boot:
- * its kubelet answers, but has not reached the API server since the restart, so it has started no pods, for too long.
+ * kubelet since boot: the board was restarted, and since then its kubelet has not reported and does not answer. no pods
+ * since boot: its kubelet answers, but has not reached the API server since the restart, so it has started no pods, for
+ * too long.
  */
 export type Heard =
   | "kubelet ok"

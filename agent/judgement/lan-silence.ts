@@ -98,7 +98,7 @@ export interface EarlierSilence {
 
 /**
  * What is left of an earlier silence once the board has answered this leader; undefined if nothing is. Any answer shows
- * that the board is not gone. Its silence is over only if the answer ends a hold as well: time without a kubelet goes on.
+ * that the board is not gone. Its silence is over only if the answer says that it may run pods; otherwise the silence goes on.
  */
 export function afterAnswer(earlier: EarlierSilence, word: LanAnswer, now: Instant): EarlierSilence | undefined {
   if (sinceAnswer(word, now) !== undefined) return undefined;

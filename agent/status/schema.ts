@@ -149,7 +149,7 @@ const namedBoard = record({
   name: text,
   neverHeard: optional(yesNo),
   since: text,
-  /** Set while this leader, or a leader after an outage, has not judged the board again, because its new grace period has not ended. */
+  /** Set if the board's new grace period, after a change of leader or an outage, has not ended. */
   unjudged: optional(yesNo),
   /** The operator who confirmed the board dead (`board.confirm-dead`). */
   confirmedBy: optional(text),

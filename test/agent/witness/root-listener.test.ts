@@ -85,7 +85,7 @@ test.each([
   expect(await answerWith(tables)).toEqual(["silent", 0]);
 });
 
-test("while nobody listens, nobody is asked", async () => {
+test("while no process listens on the port, none is asked", async () => {
   expect(await answerWith({ "/proc/net/tcp": head })).toEqual(["silent", 0]);
 });
 

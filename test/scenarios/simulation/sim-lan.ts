@@ -14,7 +14,7 @@ interface Opened {
   readonly receive: Receive;
 }
 
-/** The LAN of a site: datagrams arrive, unless an edge on their way is cut or loses them, or nobody listens. */
+/** The LAN of a site: datagrams arrive, unless an edge on their way is cut or loses them, or no process listens. */
 export class SimLan {
   readonly time: VirtualTime;
   readonly ports = new Map<string, Opened>();

@@ -227,7 +227,7 @@ describe("while leaders follow each other", () => {
       expect(site.exists("later")).toBe(false);
     });
 
-    test("and died since is found lost by the leader that heard it, as any board", async () => {
+    test("and died since is found lost by the leader that heard it, like any other board", async () => {
       const site = await answered({ is: "ok" });
       site.answer("pi-1", undefined);
       site.unanswered("pi-1", { counted: { ...counted, questions: 24 } });
