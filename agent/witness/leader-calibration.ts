@@ -55,7 +55,7 @@ export class LeaderCalibration {
     const announced = known ?? (await read(board, signal));
     if (announced === undefined) return;
     const port = new QuestionPort(this.#ambient, this.#deps, ({ key, path, askedAt }) => {
-      calibration.heard(board, { key, path, at: askedAt });
+      if (path !== undefined) calibration.heard(board, { key, path, at: askedAt });
       this.#known = { board, announced };
     });
     try {

@@ -19,42 +19,49 @@ export interface ReceivedAnswer {
   readonly statement: WitnessStatement;
   /** The key that signed it. */
   readonly key: string;
-  /** The path between this machine and the address from which it came. */
-  readonly path: string;
+  /** The path by which the question left this machine and the answer came; undefined if these differ. */
+  readonly path: string | undefined;
   /** When the question was sent. */
   readonly askedAt: Instant;
 }
 
-/** The last question to a board. */
+/** The last questions to a board, one to each of its addresses. */
 interface Asked {
-  readonly question: Question;
   readonly key: string;
   readonly at: Instant;
-  /** The number of addresses to which it may have been sent. */
+  readonly nonces: string[];
+  /** The number of addresses to which one may have been sent. */
   sent: number;
+  isAnswered: boolean;
   /** The paths by which the board answered. */
   readonly paths: Set<string>;
   /** How many more answers are checked. */
   checks: number;
 }
 
+interface SentQuestion {
+  readonly question: Question;
+  /** The path to the address to which it was sent. */
+  readonly path: string;
+}
+
 /**
- * Maximum number of answers checked per question: one from each address and some wrong ones. Each costs a signature check,
- * and anyone who sees the questions could send any number of them.
+ * Maximum number of answers checked per board and round: one from each address and some wrong ones. Each costs a signature
+ * check, and anyone who sees the questions could send any number of them.
  */
 const maxChecks = maxAddresses + 8;
 
 /**
- * Sends questions, and receives the signed answers to them. Each board has one question at a time, which goes to all its
- * addresses; each path by which an answer comes counts once.
+ * Sends questions, and receives the signed answers to them. Each address of a board is sent a question of its own, so that
+ * an answer shows which path works: one that was copied from another network does not fit. Each path counts once.
  */
 export class QuestionPort {
   readonly #ambient: Ambient;
   readonly #deps: QuestionPortDeps;
   readonly #answered: (answer: ReceivedAnswer) => void;
   readonly #asked = new Map<string, Asked>();
-  /** The boards by the nonces of their last questions. */
-  readonly #byNonce = new Map<string, string>();
+  /** The last questions to all boards by their nonces. */
+  readonly #byNonce = new Map<string, SentQuestion>();
   #port: LanPort | undefined;
   #problem: string | undefined;
   #hasFailed = false;
@@ -86,16 +93,23 @@ export class QuestionPort {
     const { random, clock } = this.#ambient;
     const from = this.#port;
     if (from === undefined) return;
-    const nonce = Buffer.from(random.uuid().replaceAll("-", ""), "hex");
-    const question = { nonce, site: this.#deps.site, board };
     this.#forget(board);
-    const answers = { paths: new Set<string>(), checks: maxChecks };
-    const asked = { question, key, at: clock.now(), sent: addresses.length, ...answers };
+    const asked: Asked = {
+      key,
+      at: clock.now(),
+      nonces: [],
+      sent: addresses.length,
+      isAnswered: false,
+      paths: new Set(),
+      checks: maxChecks,
+    };
     this.#asked.set(board, asked);
-    this.#byNonce.set(nonce.toString("hex"), board);
-    const datagram = encodeQuestion(question);
     for (const address of addresses) {
-      from.send(datagram, { address, port }, (error) => {
+      const nonce = Buffer.from(random.uuid().replaceAll("-", ""), "hex");
+      const question = { nonce, site: this.#deps.site, board };
+      asked.nonces.push(nonce.toString("hex"));
+      this.#byNonce.set(nonce.toString("hex"), { question, path: this.pathTo(address) });
+      from.send(encodeQuestion(question), { address, port }, (error) => {
         asked.sent--;
         if (asked.sent === 0) this.#report(error);
       });
@@ -114,17 +128,17 @@ export class QuestionPort {
   }
 
   /**
-   * What became of the last question to the board. unknown: it certainly did not leave this machine, or wrong answers used
-   * up all checks and may have crowded out the board's own.
+   * What became of the last questions to the board. unknown: they certainly did not leave this machine, or wrong answers
+   * used up all checks and may have crowded out the board's own.
    */
   outcome(board: string): "answered" | "unanswered" | "unknown" {
     const asked = this.#asked.get(board);
     if (asked === undefined || asked.sent === 0) return "unknown";
-    if (asked.paths.size > 0) return "answered";
+    if (asked.isAnswered) return "answered";
     return asked.checks === 0 ? "unknown" : "unanswered";
   }
 
-  /** The paths by which the board answered its last question. */
+  /** The paths by which the board answered its last questions. */
   pathsOf(board: string): Iterable<string> {
     return this.#asked.get(board)?.paths ?? [];
   }
@@ -160,17 +174,18 @@ export class QuestionPort {
 
   #receive(datagram: Uint8Array, sender: string): void {
     const answer = decodeAnswer(datagram);
-    const board = answer && this.#byNonce.get(Buffer.from(answer.nonce).toString("hex"));
-    const asked = board === undefined ? undefined : this.#asked.get(board);
-    if (answer === undefined || board === undefined || asked === undefined) return;
-    const { question, key, at, paths } = asked;
-    const path = this.pathTo(sender);
-    if (asked.checks === 0 || paths.has(path)) return;
+    const sent = answer && this.#byNonce.get(Buffer.from(answer.nonce).toString("hex"));
+    const asked = sent && this.#asked.get(sent.question.board);
+    if (answer === undefined || sent === undefined || asked === undefined) return;
+    const { question, path: askedBy } = sent;
+    if (asked.checks === 0 || asked.paths.has(askedBy)) return;
     asked.checks--;
-    if (!isSigned(signedBytes(question, answer), answer.signature, key)) return;
-    paths.add(path);
+    if (!isSigned(signedBytes(question, answer), answer.signature, asked.key)) return;
+    asked.isAnswered = true;
+    const path = this.pathTo(sender) === askedBy ? askedBy : undefined;
+    if (path !== undefined) asked.paths.add(path);
     const { boot, kubelet } = answer;
-    this.#answered({ board, statement: { boot, kubelet }, key, path, askedAt: at });
+    this.#answered({ board: question.board, statement: { boot, kubelet }, key: asked.key, path, askedAt: asked.at });
   }
 
   /** Reported once, and again only if the problem changes. */
@@ -184,8 +199,7 @@ export class QuestionPort {
   }
 
   #forget(board: string): void {
-    const asked = this.#asked.get(board);
-    if (asked) this.#byNonce.delete(Buffer.from(asked.question.nonce).toString("hex"));
+    for (const nonce of this.#asked.get(board)?.nonces ?? []) this.#byNonce.delete(nonce);
     this.#asked.delete(board);
   }
 }

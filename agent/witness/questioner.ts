@@ -292,7 +292,7 @@ export class Questioner {
   }
 
   #receive({ board, statement: { boot, kubelet }, key, path, askedAt }: ReceivedAnswer): void {
-    this.#deps.calibration.heard(board, { key, path, at: askedAt });
+    if (path !== undefined) this.#deps.calibration.heard(board, { key, path, at: askedAt });
     if (!this.#doubted.has(board)) return;
     this.#counts.delete(board);
     if (!this.#words.has(board))

@@ -4,7 +4,7 @@ import type { Announcement } from "../../../agent/witness/announcement.ts";
 import { Answerer } from "../../../agent/witness/answerer.ts";
 import { BoardKey } from "../../../agent/witness/board-key.ts";
 import { Calibration } from "../../../agent/witness/calibration.ts";
-import { decodeQuestion, encodeAnswer } from "../../../agent/witness/datagrams.ts";
+import { decodeQuestion, encodeAnswer, signedBytes } from "../../../agent/witness/datagrams.ts";
 import { KubeletHealth } from "../../../agent/witness/kubelet-health.ts";
 import type { PathTo } from "../../../agent/witness/lan.ts";
 import { LeaderCalibration } from "../../../agent/witness/leader-calibration.ts";
@@ -87,30 +87,30 @@ class Story {
 
   /** From here on these boards are also reached by their uplinks. */
   reachByUplink(...names: readonly string[]): void {
-    for (const name of names) this.#board(name).others.push(this.uplinkOf(name));
+    for (const name of names) this.board(name).others.push(this.uplinkOf(name));
   }
 
   /** It announces an address that no other machine can reach. */
   announceToo(name: string, address: string): void {
-    this.#board(name).others.push(address);
+    this.board(name).others.push(address);
   }
 
   /** Their addresses on the uplinks' network are gone. */
   reachByLanAlone(...names: readonly string[]): void {
-    for (const name of names) this.#board(name).others.length = 0;
+    for (const name of names) this.board(name).others.length = 0;
   }
 
   lanOf(name: string): string {
-    return this.#board(name).address;
+    return this.board(name).address;
   }
 
   uplinkOf(name: string): string {
-    return this.#board(name).address.replace("192.168.7.", "10.7.0.");
+    return this.board(name).address.replace("192.168.7.", "10.7.0.");
   }
 
   on(...names: readonly string[]): void {
     for (const name of names) {
-      const board = this.#board(name);
+      const board = this.board(name);
       const { address, others, key } = board;
       const kubelet = new KubeletHealth(this.#ambient, {
         ask: () => Promise.resolve("ok"),
@@ -124,7 +124,7 @@ class Story {
   }
 
   off(...names: readonly string[]): void {
-    for (const name of names) this.#board(name).power?.abort();
+    for (const name of names) this.board(name).power?.abort();
   }
 
   announced(name: string): Announcement | undefined {
@@ -162,12 +162,12 @@ class Story {
   }
 
   covers(name: string): boolean {
-    return this.calibration.covers(name, this.#board(name).key.publicText, this.clock.now());
+    return this.calibration.covers(name, this.board(name).key.publicText, this.clock.now());
   }
 
   /** The questions to a board, or to all. */
   asked(name?: string): number {
-    const to = name === undefined ? "" : this.#board(name).address;
+    const to = name === undefined ? "" : this.board(name).address;
     return this.lan.sent.filter((one) => one.from.startsWith("192.168.7.1:") && one.to.startsWith(to)).length;
   }
 
@@ -177,7 +177,7 @@ class Story {
     await Promise.all(this.#running);
   }
 
-  #board(name: string): Board {
+  board(name: string): Board {
     const board = this.#boards.get(name);
     if (board === undefined) throw new Error(`no board ${name}`);
     return board;
@@ -389,6 +389,52 @@ describe("boards that reach each other by the LAN and by their uplinks", () => {
     story.lan.unplugged.delete(leader.lan);
     await story.clock.advance("10s");
     expect(story.questioner.wordOf("pi-2")?.word?.kubelet).toEqual({ is: "ok" });
+  });
+
+  test("nor is it while another machine copies the answers to the uplinks' network, with the senders' addresses on the LAN", async () => {
+    const story = await reached("pi-2", "pi-3", "pi-4");
+    story.lan.unplugged.add(leader.lan);
+    story.lan.unplugged.add(story.uplinkOf("pi-2"));
+    story.doubted = ["pi-2"];
+    let [seen, copied] = [story.lan.sent.length, 0];
+    for (let round = 0; round < 120; round++) {
+      await story.clock.advance("5s");
+      const answers = story.lan.sent.slice(seen).filter(({ to }) => to.startsWith(`${leader.uplink}:`));
+      for (const { datagram, from, to } of answers) {
+        story.lan.write(datagram, from.replace("10.7.0.", "192.168.7."), to);
+        copied++;
+      }
+      seen = story.lan.sent.length;
+    }
+    expect(copied).toBeGreaterThan(100);
+    expect(story.silenceOf("pi-2")).toBe("open");
+  });
+
+  test("one that answers by the uplink whatever it is asked is not silent, and is no control on the LAN", async () => {
+    const story = await reached("pi-2", "pi-3", "pi-4");
+    for (const name of ["pi-3", "pi-4"]) story.off(name);
+    const answering = async (name: string): Promise<void> => {
+      const { key } = story.board(name);
+      for (const address of [story.lanOf(name), story.uplinkOf(name)])
+        await story.lan.of(address).open(port, (datagram, _reply, sender) => {
+          const question = decodeQuestion(datagram);
+          if (question === undefined) return;
+          const statement = { boot, kubelet: { is: "ok" } } as const;
+          const signature = key.sign(signedBytes(question, statement));
+          const to = story.lan.sent.findLast((one) => one.datagram === datagram)?.from ?? sender;
+          story.lan.write(
+            encodeAnswer({ nonce: question.nonce, ...statement, signature }),
+            `${story.uplinkOf(name)}:${port}`,
+            to,
+          );
+        });
+    };
+    for (const name of ["pi-3", "pi-4"]) await answering(name);
+    story.doubted = ["pi-4"];
+    await story.clock.advance("10s");
+    expect(story.questioner.wordOf("pi-4")?.word?.kubelet).toEqual({ is: "ok" });
+    await story.dies("pi-2", "10m");
+    expect(story.silenceOf("pi-2")).toBe("open");
   });
 
   test("one that loses both is gone, as both bring answers of others", async () => {
