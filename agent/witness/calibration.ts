@@ -39,6 +39,8 @@ const askEvery: Millis = 3_600_000;
 const pathsLast: Millis = 3 * askEvery;
 /** A datagram may be lost, or the board may be starting. The pause doubles with each question, up to an hour. */
 const firstPause: Millis = 5000;
+/** The longest pause after a question that could not be sent, so that it is soon noticed when questions can be sent again. */
+const unsentPause: Millis = 60_000;
 
 /** A board announces no more addresses. */
 const maxPaths = maxAddresses;
@@ -100,6 +102,13 @@ export class Calibration {
     reach.isMute = isMute;
     reach.next = shifted(now, Math.min(askEvery, firstPause * 2 ** reach.tries));
     reach.tries++;
+  }
+
+  /** The last question to the board did not leave this machine. */
+  unsent(board: string, now: Instant): void {
+    const reach = this.#reaches.get(board);
+    const soon = shifted(now, unsentPause);
+    if (reach?.next && isAfter(reach.next, soon)) reach.next = soon;
   }
 
   /** Which of these boards can be heard. Those that have not been asked yet are left out. */

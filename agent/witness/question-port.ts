@@ -74,7 +74,7 @@ export class QuestionPort {
     this.#answered = answered;
   }
 
-  /** Why questions cannot be sent; undefined if they can, or none are. */
+  /** Why the last questions could not be sent; undefined if they could, or none were. */
   get problem(): string | undefined {
     return this.#problem;
   }
@@ -152,7 +152,7 @@ export class QuestionPort {
     this.keepOnly(new Set());
     this.#port?.close();
     this.#port = undefined;
-    this.#problem = undefined;
+    if (!this.#hasFailed) this.#problem = undefined;
   }
 
   async #openPort(signal: AbortSignal): Promise<void> {

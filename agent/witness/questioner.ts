@@ -34,6 +34,8 @@ interface Round {
   readonly paths: ReadonlyMap<string, readonly string[]>;
   /** Boards that are not in doubt, and answered before. */
   readonly controls: readonly string[];
+  /** Boards that are asked only in order to know whether they can be heard. */
+  readonly due: readonly string[];
   /** The paths by which the controls answered before. */
   readonly controlPaths: ReadonlySet<string>;
   /** The paths on which a gateway answered in this round. */
@@ -112,7 +114,7 @@ export class Questioner {
 
   /** Why questions cannot be sent; undefined if they can, or none are. */
   get problem(): string | undefined {
-    return this.#port.problem;
+    return this.#targets && this.#port.problem;
   }
 
   /** Asks until the signal aborts. Only the calibration is kept after that, because another board may lead by then. */
@@ -167,6 +169,7 @@ export class Questioner {
       doubted: asked.map(({ board }) => board),
       paths,
       controls: names,
+      due,
       controlPaths,
       gateways: new Set(),
     };
@@ -203,7 +206,7 @@ export class Questioner {
     const round = this.#round;
     this.#round = undefined;
     if (round === undefined) return;
-    const { doubted, paths, controls, gateways } = round;
+    const { doubted, paths, controls, due, gateways } = round;
     const boards = [...doubted, ...controls];
     const heard = boards.filter((board) => this.#port.outcome(board) === "answered");
     const answered = new Set(heard.flatMap((board) => [...this.#port.pathsOf(board)]));
@@ -216,6 +219,7 @@ export class Questioner {
     }
     const now = this.#ambient.clock.now();
     const { calibration } = this.#deps;
+    for (const board of due) if (this.#port.outcome(board) === "unknown") calibration.unsent(board, now);
     const silent = boards.filter(
       (board) => calibration.wasHeard(board, now) && this.#port.outcome(board) === "unanswered",
     );

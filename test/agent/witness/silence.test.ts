@@ -212,6 +212,22 @@ describe("a new leader", () => {
     expect([story.covers("pi-2"), story.covers("pi-3"), story.questioner.problem]).toEqual([true, true, undefined]);
   });
 
+  test("whose questions are refused says so all the time, and asks again within a minute", async () => {
+    const story = new Story("pi-2");
+    story.on("pi-2");
+    story.lan.barred.set("192.168.7.2", Object.assign(new Error("send EPERM 192.168.7.2:10270"), { code: "EPERM" }));
+    await story.lead();
+    const problems = new Set<string | undefined>();
+    for (let second = 0; second < 3600; second++) {
+      await story.clock.advance("1s");
+      problems.add(story.questioner.problem);
+    }
+    expect([...problems]).toEqual(["EPERM"]);
+    story.lan.barred.clear();
+    await story.clock.advance("65s");
+    expect([story.covers("pi-2"), story.questioner.problem]).toEqual([true, undefined]);
+  });
+
   test("asks nobody before it knows which boards are silent", async () => {
     const story = new Story("pi-2");
     story.on("pi-2");
