@@ -112,6 +112,22 @@ test("the pods of a board that missed the time between outages stay until every 
   expect(made.exists("late")).toBe(false);
 });
 
+test("nor do they go because another board has missed less than three grace periods", async () => {
+  const made = await site();
+  made.silence("d");
+  await flap(made, { times: 20 });
+  expect(made.noExecute("d")).toEqual(lost);
+  made.silence("c");
+  await flap(made, { times: 3, up: 20 });
+  made.pod("late", { on: "d" });
+  await made.run("15s");
+  expect(made.conditions("c").Ready).toBe("True");
+  expect(made.exists("late")).toBe(true);
+  made.revive("c");
+  await made.run("10s");
+  expect(made.exists("late")).toBe(false);
+});
+
 test("the pods of such a board are in quarantine after an outage until the board is judged again", async () => {
   const made = await site();
   made.silence("d");

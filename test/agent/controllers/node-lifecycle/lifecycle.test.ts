@@ -85,6 +85,17 @@ describe("silence (NH)", () => {
     expect(site.memory.zones.size).toBe(2);
   });
 
+  test("boards whose conditions could not be written do not count in their zone, as upstream", async () => {
+    const site = silentSite(["a", "b", "c"]);
+    site.board("d", { zone: "zone-0" });
+    site.refuse = ({ do: what }) => (what === "patch" ? "retry" : undefined);
+    await site.run("60s");
+    expect([...site.memory.zones.values()].map(({ state }) => state)).toEqual(["normal"]);
+    site.refuse = () => undefined;
+    await site.run("10s");
+    expect([...site.memory.zones.values()].map(({ state }) => state)).toEqual(["partial"]);
+  });
+
   test("a board that returns is ready and untainted in the next pass", async () => {
     const site = silentSite(["pi"]);
     site.board("other");
