@@ -135,6 +135,11 @@ export class NodeReport implements Companion {
     const every = this.#isSuspicious(now) || this.#deps.isLedByCopy() ? verifySuspected : verifyEvery;
     if (isOver(this.#verifiedAt, every, now)) await this.#verify(now, signal);
     this.#lookAtCache(now);
+    // First, because a board whose link fails before it has announced itself cannot be asked.
+    if (isOver(this.#announcedAt, announceEvery, now)) {
+      await this.#announce(signal);
+      this.#announcedAt = now;
+    }
     const wanted = this.#deps.conditions(now);
     const changed = wanted?.filter((condition) => this.#isDue(condition, now)) ?? [];
     if (changed.length > 0 && isOver(this.#conditionsAt, conditionsEvery, now)) {
@@ -146,10 +151,6 @@ export class NodeReport implements Companion {
     if (standby !== this.#written?.standby && isOver(this.#standbyAt, standbyEvery, now)) {
       await this.#writeStandby(standby, signal);
       this.#standbyAt = now;
-    }
-    if (isOver(this.#announcedAt, announceEvery, now)) {
-      await this.#announce(signal);
-      this.#announcedAt = now;
     }
   }
 

@@ -40,6 +40,8 @@ class Story {
   cache: { readonly version: number; readonly announced: string | undefined } | "current" | undefined;
   isLedByCopy = false;
   failure: ApiError | undefined;
+  /** Why its conditions cannot be written. */
+  conditionsRefused: ApiError | undefined;
   #report: NodeReport | undefined;
   #end = new AbortController();
   #run: Promise<void> = Promise.resolve();
@@ -74,6 +76,7 @@ class Story {
           ) => {
             expect([at.name, type]).toEqual(["pi-1", "strategic"]);
             this.#mayFail();
+            if (at.subresource === "status" && this.conditionsRefused) throw this.conditionsRefused;
             this.#take(patch as Patched);
             return { metadata: { name: "pi-1", resourceVersion: String(this.version) } };
           },
@@ -220,6 +223,14 @@ test("a board announces once where it answers on the LAN, and again when that ch
   expect(site.writes.filter((write) => write.includes("announced")).length).toBeLessThanOrEqual(7);
   await site.clock.advance("1m");
   expect(site.announced).toBe("key at 192.168.7.19");
+});
+
+test("a board whose conditions are refused announces itself all the same", async () => {
+  const site = new Story();
+  site.conditionsRefused = refusal(403, "Forbidden");
+  site.announcement = "key at 192.168.7.3";
+  await site.clock.advance("2m");
+  expect(site.announced).toBe("key at 192.168.7.3");
 });
 
 test("a board announces itself again after its Node was recreated, and withdraws what no longer holds", async () => {
