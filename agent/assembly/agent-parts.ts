@@ -253,7 +253,7 @@ function problemParts(
     readonly now: Instant;
   },
 ): readonly ProblemPart[] {
-  const found: ProblemPart[] = [...forbidden.map(permissionProblem), ...witnessProblems(witness)];
+  const found: ProblemPart[] = [...forbidden.map(permissionProblem), ...witnessProblems(witness, now)];
   const deafSince = work.deafSince(now);
   if (deafSince !== undefined) found.push(deafProblem(deafSince, now));
   const failing = work.failing(now);

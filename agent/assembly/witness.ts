@@ -4,6 +4,7 @@ import { inTextOrder } from "../base/text/text-order.ts";
 import { boardOf } from "../board/identity.ts";
 import type { Config } from "../config/settings.ts";
 import type { ElectorView } from "../election/elector-view.ts";
+import { isolatedProblem } from "../status/judge-problems.ts";
 import type { LanPart, ProblemPart } from "../status/parts.ts";
 import { announcementText } from "../witness/announcement.ts";
 import { Answerer } from "../witness/answerer.ts";
@@ -68,8 +69,8 @@ export function lanPart({ calibration }: LanWitness, boards: readonly string[], 
 
 const maxNamed = 10;
 
-/** Describes what keeps this board from asking or answering. */
-export function witnessProblems(witness: LanWitness | undefined): readonly ProblemPart[] {
+/** Describes what keeps this board from asking or answering, or from hearing others. */
+export function witnessProblems(witness: LanWitness | undefined, now: Instant): readonly ProblemPart[] {
   const found: ProblemPart[] = [];
   const { answerer, questioner } = witness ?? {};
   if (answerer?.problem !== undefined) {
@@ -90,5 +91,6 @@ export function witnessProblems(witness: LanWitness | undefined): readonly Probl
       hint: "pods of silent boards stay for judgement.unprovenHold at most, whether or not the boards run; see IPAddressAllow= of the service, and the host's firewall",
     });
   }
+  if (questioner?.isolation !== undefined) found.push(isolatedProblem(questioner.isolation, now));
   return found;
 }

@@ -47,7 +47,7 @@ export class Fitness {
   #self: WatchedBoard | undefined;
   /** Whether this process has left the Lease to others because of broken terms. */
   #hasDeferred = false;
-  /** When this process last left the Lease to others because it was deaf, or unable to act. */
+  /** When this process last left the Lease to others because it was deaf, unable to act, or isolated. */
   #leftDeaf: Instant | undefined;
   #peers: () => Iterable<Peer> | undefined = () => [];
 
@@ -96,8 +96,8 @@ export class Fitness {
   }
 
   /**
-   * Why this board, which leads, should step down; undefined if it may continue. `deafness`, `incapacity`: see the
-   * classes with these names.
+   * Why this board, which leads, should step down; undefined if it may continue. `deafness`: it receives nothing from the
+   * API server. `incapacity`: it receives everything, but cannot act or judge.
    */
   whyToLeave(
     now: Instant,
@@ -114,8 +114,8 @@ export class Fitness {
   }
 
   /**
-   * Whether a leader that is deaf or unable to act may leave the Lease for that reason. A process does so at most once
-   * an hour, because if every API server is at fault, passing the Lease around does not help.
+   * Whether a leader that is deaf, unable to act or isolated may leave the Lease for that reason. A process does so at most
+   * once an hour, because if every API server or the whole LAN is at fault, passing the Lease around does not help.
    */
   mayLeaveDeaf(now: Instant): boolean {
     return this.#leftDeaf === undefined || elapsed(this.#leftDeaf, now) >= calm;

@@ -4,6 +4,7 @@ import { leases, namespaces, nodes, type Resource } from "../api/resources.ts";
 import type { Ambient } from "../base/ambient.ts";
 import { earlierOf, elapsed, type Instant, type Millis, shifted, sleep } from "../base/clock.ts";
 import { TaskGroup } from "../base/concurrency/tasks.ts";
+import type { Sickness } from "../board/board-health.ts";
 import type { ApiLink } from "../client/api-link.ts";
 import type { FailingKind, FailingRequests } from "../client/failing-requests.ts";
 import type { KubeClient } from "../client/kube-client.ts";
@@ -264,7 +265,7 @@ export class TermWork {
   }
 
   /**
-   * Steps down if this board remains unwell, deaf or unable to act, and another one can lead
+   * Steps down if this board remains unwell, deaf, unable to act or isolated on the LAN, and another one can lead
    * (docs/judgement.md#unwell-boards).
    */
   async #whileFit(signal: AbortSignal): Promise<void> {
@@ -277,11 +278,17 @@ export class TermWork {
       this.#deafness.update(watchesOf(this.#deps.informers), now);
       this.#incapacity.update(watchesOf(this.#deps.caches), now);
       const deafness = this.#deafness.sickness(now);
-      const incapacity = this.#incapacity.sickness(now);
+      const incapacity = this.#incapacity.sickness(now) ?? this.#isolation();
       const why =
         fitness.whyToLeave(now, { deafness, incapacity }) ?? (deafness && (await this.#whyToLeaveDeaf(signal)));
       if (why !== undefined) elector.stepDown(why, fitness.restAfterLeaving);
     }
+  }
+
+  /** A board that is only cut off from the API server looks dead to a leader that hears nobody on the LAN. */
+  #isolation(): Sickness | undefined {
+    const { path, since } = this.#deps.questioner?.isolation ?? {};
+    return since && { why: `it has heard no other board on the LAN by ${path}`, since };
   }
 
   /** Why this deaf leader should step down, although its cache shows no standby. */

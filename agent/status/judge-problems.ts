@@ -62,6 +62,20 @@ export const unableProblem = ({ kind, since, error }: Failing, now: Instant): Pr
   hint: "another board takes over if the API server is at fault and a board stands by; look for a faulty API server: kubectl get --raw '/readyz?verbose' on each of them",
 });
 
+interface Isolated {
+  /** How the other boards are reached: "eth0". */
+  readonly path: string;
+  readonly since: Instant;
+}
+
+/** The problem of a leader that hears nobody on the LAN while boards are silent: it cannot tell which of them run. */
+export const isolatedProblem = ({ path, since }: Isolated, now: Instant): ProblemPart => ({
+  type: "LeaderIsolated",
+  severity: "warning",
+  message: `this board leads, and none of the boards that it heard on the LAN by ${path} has answered there since ${timeOf(since, now)}, nor has the gateway: silent boards that still run may lose their pods after judgement.unprovenHold`,
+  hint: "another board takes over if one stands by; check this board's network port, cable and switch, and its firewall",
+});
+
 /**
  * The problem of controllers that wait for their caches long after the beginning of a term, and do nothing until then.
  */

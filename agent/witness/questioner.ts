@@ -1,7 +1,7 @@
 import type { Ambient } from "../base/ambient.ts";
 import { type Instant, type Millis, sleep } from "../base/clock.ts";
 import type { LanAnswer } from "../judgement/lan-answer.ts";
-import { type Counted, counting, isComplete, type LanReport, noneCounted } from "../judgement/lan-silence.ts";
+import { type Counted, counting, isComplete, isEnough, type LanReport, noneCounted } from "../judgement/lan-silence.ts";
 import type { Announcement } from "./announcement.ts";
 import type { Calibration } from "./calibration.ts";
 import type { AskGateway } from "./gateway.ts";
@@ -56,6 +56,18 @@ interface Way {
   readonly announced: readonly string[];
 }
 
+/** A path by which this leader is cut off from others. */
+export interface Isolation {
+  readonly path: string;
+  readonly since: Instant;
+}
+
+interface DeadPath {
+  readonly since: Instant;
+  /** The rounds of questions since then. */
+  readonly counted: Counted;
+}
+
 const period: Millis = 5000;
 /**
  * Maximum number of boards asked at the same time. If more are in doubt, those that were asked longest ago come first.
@@ -85,6 +97,8 @@ export class Questioner {
   readonly #counts = new Map<string, Counted>();
   /** The last rounds, if no board answered in any of them. */
   #alone = noneCounted;
+  /** The paths on which neither the boards that were heard by them nor a gateway answered in the last rounds. */
+  #dead: ReadonlyMap<string, DeadPath> = new Map();
   #round: Round | undefined;
   /** The boards in doubt that answered in the last round. */
   #answering: ReadonlySet<string> = new Set();
@@ -115,6 +129,16 @@ export class Questioner {
   /** Why questions cannot be sent; undefined if they can, or none are. */
   get problem(): string | undefined {
     return this.#targets && this.#port.problem;
+  }
+
+  /**
+   * A path to silent boards on which this leader hears nobody any more, and since when: neither the boards that it heard
+   * by it before, at least two, nor the gateway. Undefined if there is none.
+   */
+  get isolation(): Isolation | undefined {
+    const enough = [...this.#dead].filter(([, { counted }]) => isEnough(counted));
+    const [first] = enough.map(([path, { since }]) => ({ path, since })).sort((a, b) => a.since.mono - b.since.mono);
+    return first;
   }
 
   /** Asks until the signal aborts. Only the calibration is kept after that, because another board may lead by then. */
@@ -176,10 +200,10 @@ export class Questioner {
     this.#askGateways(this.#round);
   }
 
-  /** Asks the gateways of paths on which no board can be a control or, while no board answers, of all. */
+  /** Asks the gateways of paths on which no board can be a control or answers and, while no board answers at all, of all. */
   #askGateways({ paths, controlPaths, gateways }: Round): void {
     const needed = [...new Set([...paths.values()].flat())].filter(
-      (path) => isDirect(path) && (this.#alone.questions > 0 || !controlPaths.has(path)),
+      (path) => isDirect(path) && (this.#alone.questions > 0 || this.#dead.has(path) || !controlPaths.has(path)),
     );
     for (const path of needed.slice(0, maxGateways))
       void this.#deps.askGateway(path).then((answers) => answers && gateways.add(path));
@@ -227,6 +251,15 @@ export class Questioner {
     const at = first === undefined ? undefined : this.#port.askedAt(first);
     const isAlone = heard.length === 0 && gateways.size === 0 && silent.length >= severalBoards;
     this.#alone = isAlone && at ? counting(this.#alone, at) : noneCounted;
+    this.#dead = new Map(
+      [...new Set([...paths.values()].flat())].flatMap((path) => {
+        const users = boards.filter((board) => calibration.pathsOf(board, now).includes(path));
+        const asked = users.map((board) => this.#port.askedAt(board)).find((time) => time !== undefined);
+        if (users.length < severalBoards || asked === undefined || answered.has(path) || gateways.has(path)) return [];
+        const { since = asked, counted = noneCounted } = this.#dead.get(path) ?? {};
+        return [[path, { since, counted: counting(counted, asked) }] as const];
+      }),
+    );
   }
 
   /** Whether the silence of a board in doubt still has to be shown. */
@@ -310,7 +343,9 @@ export class Questioner {
     for (const kept of [this.#words, this.#keys, this.#counts])
       for (const board of kept.keys()) if (!doubted.has(board)) kept.delete(board);
     this.#port.keepOnly(doubted);
-    if (doubted.size === 0) this.#alone = noneCounted;
+    if (doubted.size > 0) return;
+    this.#alone = noneCounted;
+    this.#dead = new Map();
   }
 }
 

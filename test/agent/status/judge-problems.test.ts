@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import {
   deafProblem,
+  isolatedProblem,
   lagProblems,
   lateProblem,
   pausedProblems,
@@ -111,6 +112,14 @@ test("a leader that cannot act is degraded, and reported with the requests that 
     severity: "warning",
     message:
       "this board leads, and none of its requests to delete pods has succeeded since 2026-11-20 13:00 UTC: delete pod default/web: HTTP 500",
+  });
+});
+
+test("a leader that hears nobody on the LAN is degraded, and reported with its interface", () => {
+  expect(isolatedProblem({ path: "eth0", since: at(3600) }, at(3700))).toMatchObject({
+    type: "LeaderIsolated",
+    severity: "warning",
+    message: expect.stringContaining("heard on the LAN by eth0 has answered there since 2026-11-20 13:00 UTC"),
   });
 });
 

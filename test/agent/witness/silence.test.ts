@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from "vitest";
+import { elapsed } from "../../../agent/base/clock.ts";
 import { askedFacts, lanSilenceOf } from "../../../agent/judgement/lan-silence.ts";
 import type { Announcement } from "../../../agent/witness/announcement.ts";
 import { Answerer } from "../../../agent/witness/answerer.ts";
@@ -424,6 +425,40 @@ describe("boards that reach each other by the LAN and by their uplinks", () => {
     }
     expect(copied).toBeGreaterThan(100);
     expect(story.silenceOf("pi-2")).toBe("open");
+  });
+
+  test("the leader is isolated on a LAN where nobody answers it, as long as it cannot hear a silent board by it", async () => {
+    const story = await reached("pi-2", "pi-3", "pi-4");
+    const isolated = () => story.questioner.isolation?.path;
+    story.lan.unplugged.add(leader.lan);
+    await story.clock.advance("10m");
+    // As long as all heartbeats arrive, nobody is asked.
+    expect(isolated()).toBe(undefined);
+    story.lan.unplugged.add(story.uplinkOf("pi-2"));
+    story.doubted = ["pi-2"];
+    await story.clock.advance("30s");
+    expect(isolated()).toBe(undefined);
+    const begun = story.clock.now();
+    await story.clock.advance("10s");
+    expect(isolated()).toBe("192.168.7");
+    expect(elapsed(story.questioner.isolation?.since ?? begun, begun)).toBeGreaterThan(20_000);
+    story.lan.unplugged.delete(leader.lan);
+    await story.clock.advance("10s");
+    expect(isolated()).toBe(undefined);
+  });
+
+  test("the leader is not isolated where others or the gateway answer, or where it has heard only the silent board", async () => {
+    const story = await reached("pi-2", "pi-3", "pi-4");
+    await story.dies("pi-2", "2m");
+    expect(story.questioner.isolation).toBe(undefined);
+    const withGateway = await reached("pi-2", "pi-3", "pi-4");
+    withGateway.gatewayOn = "192.168.7";
+    withGateway.off("pi-3", "pi-4");
+    await withGateway.dies("pi-2", "2m");
+    expect(withGateway.questioner.isolation?.path).toBe("10.7.0");
+    const withOne = await reached("pi-2");
+    await withOne.dies("pi-2", "2m");
+    expect(withOne.questioner.isolation).toBe(undefined);
   });
 
   test("one that answers by the uplink whatever it is asked is not silent, and is no control on the LAN", async () => {

@@ -14,7 +14,7 @@ const whyNot = missingAssets() ?? SiteNetwork.whyNot();
 if (whyNot !== undefined) console.warn(`skipped: boards in networks of their own, because ${whyNot}`);
 
 const config = {
-  leader: { duration: "15s", renewDeadline: "10s", retry: "2s" },
+  leader: { duration: "15s", renewDeadline: "10s", retry: "2s", sickFor: "30s" },
   nodeLifecycle: { monitorPeriod: "1s", gracePeriod: "16s", startupGracePeriod: "16s", evictionRate: 5 },
   judgement: { witness: "lan" },
   controllers: boardsOnly,
@@ -141,14 +141,18 @@ describe.skipIf(whyNot !== undefined)("boards with an uplink and a LAN of their 
     expect((await why(board)).split("Incident ").at(-1)).not.toContain("it answers on the LAN");
   });
 
-  test("if the leader's LAN and then a board's uplink fail, answers by the leader's uplink prove nothing about the board", async () => {
-    const board = follower();
-    network.unplugLan(site.leading);
+  test("if the leader's LAN and then a board's uplink fail, the board keeps its pods, and a leader takes over that hears it", async () => {
+    const [board, isolated] = [follower(), site.leading];
+    network.unplugLan(isolated);
     await rest(4);
     network.cutUplink(board);
     await untilUnknown(board);
-    await expectNoHarm(60);
+    // Answers by the leader's uplink prove nothing about the board.
+    await expectNoHarm(25);
     expect(await why(board)).toContain("held");
+    await until("another board leads", () => site.leading !== isolated && site.leader?.isReady === true, 60);
+    await expectNoHarm(15);
+    expect(await why(board)).toContain("it answers on the LAN");
     network.mend();
     await until("it is ready", async () => (await kube.ready(board)) === "True", 60);
   });
