@@ -33,13 +33,17 @@ const minLaterQuestions = 6;
 export const sinceAnswer = ({ askedAt, kubelet, isRebooted }: LanAnswer, now: Instant): Millis | undefined =>
   kubelet.is === "down" || isRebooted ? undefined : Math.floor(elapsed(askedAt, now));
 
-/**
- * What a board's last word shows now; undefined if there is none, or it is too old. `overdueMs`: for how long the board has
- * been silent beyond its grace period.
- */
+export interface HeardLimits {
+  /** How long the board has sent no heartbeat, its grace period included. */
+  readonly silentMs: Millis;
+  readonly graceMs: Millis;
+  readonly unmanagedHold: Millis;
+}
+
+/** What a board's last word shows now; undefined if there is none, or it is too old. */
 export function heardNow(
   word: LanAnswer | undefined,
-  { overdueMs, unmanagedHold }: { readonly overdueMs: Millis; readonly unmanagedHold: Millis },
+  { silentMs, graceMs, unmanagedHold }: HeardLimits,
   now: Instant,
 ): Heard | undefined {
   if (word === undefined) return undefined;
@@ -50,11 +54,12 @@ export function heardNow(
   switch (word.kubelet.is) {
     case "ok":
       // A kubelet starts no pods before it has read them from the API server. The boot is younger than the silence.
-      return word.isRebooted && overdueMs >= unmanagedHold ? "no pods since boot" : "kubelet ok";
+      return word.isRebooted && silentMs - graceMs >= unmanagedHold ? "no pods since boot" : "kubelet ok";
     case "unknown":
       return "kubelet unknown";
     case "down":
-      return word.kubelet.forMs + age < unmanagedHold ? "kubelet down" : "kubelet down too long";
+      // The kubelet sent the last heartbeat, so it ran then, even if another process held its health port.
+      return Math.min(word.kubelet.forMs + age, silentMs) < unmanagedHold ? "kubelet down" : "kubelet down too long";
     default:
       return word.kubelet satisfies never;
   }

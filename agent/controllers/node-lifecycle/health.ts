@@ -180,8 +180,8 @@ function onLan(
   now: Instant,
 ): Pick<Evidence, "heard" | "asked" | "holdMs" | "earlierMs"> {
   const earlierMs = earlier?.silentMs;
-  const overdueMs = wholeSilence({ ...silence, earlierMs }) - silence.graceMs;
-  const heard = heardNow(lan?.word, { overdueMs, unmanagedHold }, now);
+  const limits = { silentMs: wholeSilence({ ...silence, earlierMs }), graceMs: silence.graceMs, unmanagedHold };
+  const heard = heardNow(lan?.word, limits, now);
   if (heard !== undefined || lan?.unanswered === undefined) return { heard };
   const answeredMs = lan.word && sinceAnswer(lan.word, now);
   const asked = {

@@ -2,6 +2,8 @@ import { expect, test } from "vitest";
 import { heardNow, type LanAnswer } from "../../../agent/judgement/lan-answer.ts";
 
 const hold = 900_000;
+const graceMs = 40_000;
+const limits = { silentMs: hold, graceMs, unmanagedHold: hold };
 const at = (mono: number) => ({ mono, wall: 0 });
 const word = (kubelet: LanAnswer["kubelet"], asked = 6): LanAnswer => ({ askedAt: at(0), asked, kubelet });
 
@@ -22,7 +24,7 @@ test.each([
   ["that its kubelet was down for longer than the hold", word({ is: "down", forMs: hold }), 0, "kubelet down too long"],
   ["that its kubelet was down, too long ago", word({ is: "down", forMs: 0 }), 30_001, undefined],
 ] as const)("the word of a board that answered %s", (_, said, now, heard) => {
-  expect(heardNow(said, { overdueMs: 0, unmanagedHold: hold }, at(now))).toBe(heard);
+  expect(heardNow(said, limits, at(now))).toBe(heard);
 });
 
 test.each([
@@ -31,9 +33,20 @@ test.each([
   ["down", "no kubelet since boot"],
 ] as const)("the word of a restarted board that answered that its kubelet is %s", (is, heard) => {
   const said = { ...word(is === "down" ? { is, forMs: 0 } : { is }), isRebooted: true } as const;
-  expect(heardNow(said, { overdueMs: 0, unmanagedHold: hold }, at(30_000))).toBe(heard);
-  expect(heardNow(said, { overdueMs: 0, unmanagedHold: hold }, at(30_001))).toBe(undefined);
+  expect(heardNow(said, limits, at(30_000))).toBe(heard);
+  expect(heardNow(said, limits, at(30_001))).toBe(undefined);
 });
+
+test.each([
+  [hold - 1, "kubelet down"],
+  [hold, "kubelet down too long"],
+] as const)(
+  "a board that says that its kubelet has been down for a day sent a heartbeat %i ms ago",
+  (silentMs, heard) => {
+    const said = word({ is: "down", forMs: 86_400_000 });
+    expect(heardNow(said, { ...limits, silentMs }, at(0))).toBe(heard);
+  },
+);
 
 test.each([
   ["while the hold lasts", { isRebooted: true }, hold - 1, "kubelet ok"],
@@ -43,16 +56,16 @@ test.each([
   "the word of a restarted board whose kubelet runs without the API server, %s",
   (_, more, overdueMs, heard) => {
     const said = { ...word({ is: "ok" }), ...more };
-    expect(heardNow(said, { overdueMs, unmanagedHold: hold }, at(0))).toBe(heard);
+    expect(heardNow(said, { ...limits, silentMs: graceMs + overdueMs }, at(0))).toBe(heard);
   },
 );
 
 test("a board that did not answer has no word", () => {
-  expect(heardNow(undefined, { overdueMs: 0, unmanagedHold: hold }, at(0))).toBe(undefined);
+  expect(heardNow(undefined, limits, at(0))).toBe(undefined);
 });
 
 test("without a hold, a board whose kubelet is down is not held at all", () => {
-  expect(heardNow(word({ is: "down", forMs: 0 }), { overdueMs: 0, unmanagedHold: 0 }, at(0))).toBe(
+  expect(heardNow(word({ is: "down", forMs: 0 }), { ...limits, unmanagedHold: 0 }, at(0))).toBe(
     "kubelet down too long",
   );
 });

@@ -85,7 +85,11 @@ class Story {
   }
 
   get heard() {
-    return heardNow(this.questioner.wordOf(board)?.word, { overdueMs: 0, unmanagedHold: 900_000 }, this.clock.now());
+    return heardNow(
+      this.questioner.wordOf(board)?.word,
+      { silentMs: 930_000, graceMs: 40_000, unmanagedHold: 900_000 },
+      this.clock.now(),
+    );
   }
 
   get questions(): number {

@@ -74,14 +74,27 @@ describe("a board that lost its link to the API server and answers on the LAN", 
     await site.run("5m");
     expect(site.noExecute("pi-1")).toEqual([]);
     expect(site.memory.boards.get("pi-1")?.verdict.verdict).toBe("unmanaged");
+    await site.run("5m");
     site.answer("pi-1", { is: "down", forMs: 899_999 - 5000 });
     await site.run("1s");
     expect(site.noExecute("pi-1")).toEqual([]);
+    await site.run("5m");
     site.answer("pi-1", { is: "down", forMs: 900_000 });
     await site.run("30s");
     expect(site.noExecute("pi-1")).toEqual(["unreachable:NoExecute"]);
     await site.run("10m");
     expect(site.exists("web")).toBe(false);
+  });
+
+  test("that its kubelet has been down since before its last heartbeat is spared for the hold, as the kubelet sent that", async () => {
+    const site = await cutOff(undefined);
+    // A process without root's rights took the kubelet's health port an hour ago.
+    site.answer("pi-1", { is: "down", forMs: 3_600_000 });
+    await site.run("13m");
+    expect(site.noExecute("pi-1")).toEqual([]);
+    expect(site.memory.boards.get("pi-1")?.verdict.verdict).toBe("unmanaged");
+    await site.run("3m");
+    expect(site.noExecute("pi-1")).toEqual(["unreachable:NoExecute"]);
   });
 
   test("is treated the same after a new leader takes over in the middle", async () => {
@@ -188,7 +201,7 @@ test("a board that does not answer is evicted just as before", async () => {
 
 test("records show why an act is held back, and the rule by which it is done later", async () => {
   const site = await cutOff(runs);
-  await site.run("5m");
+  await site.run("16m");
   const [, held] = site.recorded.lines;
   expect(held?.fields).toMatchObject({ act: "board-tainted", why: "verdict" });
   expect(JSON.stringify(held?.fields)).toContain("it answers on the LAN, and its kubelet is running");
