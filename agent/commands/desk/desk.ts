@@ -253,7 +253,7 @@ export class CommandDesk implements CommandTaker {
     this.counts.recordRejection(refusal, ticket.name);
     const answer = this.#responses.to(refusal, ticket);
     if (hash !== undefined && refusal.code !== 401)
-      this.#recent.keepRefusal({ hash, answer: answer.body, deadline: ticket.deadline });
+      this.#recent.keep(ticket.id, { hash, answer: answer.body, deadline: ticket.deadline });
     return { answer };
   }
 

@@ -529,9 +529,16 @@ test("order of checks, row 11: a repeated read is answered from memory", async (
   const first = await lastOf(await desk.take(order({ id: "P", name: "ping" })));
   await board.clock.advance("20s");
   expect(await lastOf(await desk.take(order({ id: "P", name: "ping" })))).toEqual({ ...first, replayed: true });
-  expect(await lastOf(await desk.take(order({ id: "P", name: "ping", args: { echo: "x" } })))).toMatchObject({
-    error: "id-reused",
-  });
+  const other = await lastOf(await desk.take(order({ id: "P", name: "ping", args: { echo: "x" } })));
+  expect(other).toMatchObject({ code: 200, result: { echo: "x" } });
+});
+
+test("order of checks, row 12: a read does not use up its id, so whoever guesses the id of a change cannot block it", async () => {
+  const board = new CommandBoard();
+  const desk = board.start();
+  await desk.take(order({ id: "GUESSED", name: "ping" }));
+  expect(await lastOf(await desk.take(freeze({ id: "GUESSED" })))).toMatchObject({ code: 200 });
+  expect(board.effects).toEqual(["freeze site 3600000"]);
 });
 
 test("order of checks, row 12: a reused id with another body is refused, and the first answer is kept", async () => {
