@@ -161,7 +161,7 @@ export class Exchange {
       } catch (thrown) {
         const error = apiErrorOf(call, thrown);
         this.#deps.failing?.failed(call, error);
-        if (isRetryable(error) && retries < maxRetries) {
+        if (isRetryable(error) && !isBudget(call, error) && retries < maxRetries) {
           wait = error.retryAfter;
           call.refused?.(error);
         } else if (call.method === "GET" && error.status === 0 && error.reason === "Reset" && resets++ === 0) {
@@ -231,6 +231,9 @@ const pastAuthorization: readonly number[] = [404, 409, 410, 422];
  */
 const isRetryable = (error: ApiError): boolean =>
   error.retryAfter !== undefined && (error.status === 429 || error.status >= 500) && !isTooLargeResourceVersion(error);
+
+/** Whether a disruption budget refuses an eviction. The caller goes on with other pods instead of waiting for this one. */
+const isBudget = ({ verb }: ApiCall, { status }: ApiError): boolean => verb === "evict" && status === 429;
 
 /**
  * Converts failures of transport and credentials to an ApiError with status 0, and a body that is too large to send to

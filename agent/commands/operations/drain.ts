@@ -2,13 +2,14 @@ import { nodes } from "../../api/resources.ts";
 import { deadline, elapsed, type Instant, type Millis, shifted, sleep } from "../../base/clock.ts";
 import { dispositionOf, type HasDisposition } from "../../base/errors.ts";
 import type { JsonRecord } from "../../base/json.ts";
+import { counted } from "../../base/text/counted.ts";
 import { formatDuration } from "../../base/time/duration.ts";
 import { ApiError, isForbidden, isNotFound, isOvertaken } from "../../client/api-error.ts";
 import { type ObjectRef, refTo } from "../../execution/actions.ts";
 import { type Author, type Draining, done, type Effect, refused } from "../desk/controls.ts";
 import type { Cordons } from "./cordons.ts";
 import { emitCommandEvent, type OperationsDeps } from "./deps.ts";
-import { type DrainablePod, DrainablePods } from "./drainable-pods.ts";
+import { type DrainablePod, DrainablePods, type FoundPods } from "./drainable-pods.ts";
 import { failedEffect } from "./effects.ts";
 
 export interface DrainOptions {
@@ -70,6 +71,11 @@ const unmanaged: Ending = {
   error: "unmanaged-pods",
   message: "only pods that no controller recreates are left; force deletes them too",
 };
+const unreadable = ({ unreadable: count, whyUnreadable }: FoundPods): Ending => ({
+  code: 409,
+  error: "unreadable-pods",
+  message: `${counted(count, "pod")} on the board cannot be read by this agent and may have to leave: ${whyUnreadable.join("; ")}; delete or correct them with kubectl`,
+});
 const uncordoned: Ending = {
   code: 409,
   error: "uncordoned",
@@ -149,13 +155,13 @@ export class BoardDrain {
   async #perform(signal: AbortSignal): Promise<Effect> {
     const { options, author, dryRun } = this.#order;
     const pods = new DrainablePods(this.#board, this.#deps);
-    const { leaving, skipped } = await pods.look(signal);
+    const { leaving, skipped, unreadable: unread } = await pods.look(signal);
     const alone = leaving.filter(({ isAlone }) => isAlone).map(({ key }) => key);
     if (alone.length > 0 && !options.force) {
       const message = "the board has pods that no controller recreates; force deletes them too";
       return refused(409, "unmanaged-pods", message, { board: this.#board, pods: alone.slice(0, maxNamed) });
     }
-    this.#tally = { evicted: 0, skipped, left: leaving.length };
+    this.#tally = { evicted: 0, skipped, left: leaving.length + unread };
     this.#order.changed();
     if (dryRun) return done({ ...this.#report(), pods: leaving.slice(0, maxNamed).map(({ key }) => key) });
     if (signal.aborted) return this.#unfinished();
@@ -170,9 +176,9 @@ export class BoardDrain {
     while (!signal.aborted) {
       const found = await ifReachable(() => pods.look(signal), signal);
       if (found) {
-        const { leaving, skipped } = found;
-        this.#tally = { ...this.#tally, skipped, left: leaving.length };
-        const ending = await this.#round(leaving, signal);
+        const { leaving, skipped, unreadable: unread } = found;
+        this.#tally = { ...this.#tally, skipped, left: leaving.length + unread };
+        const ending = await this.#round(found, signal);
         if (ending === "drained") return this.#ended(done(this.#result()));
         if (ending) return this.#failed(ending);
         this.#noteRefused();
@@ -187,14 +193,15 @@ export class BoardDrain {
    * Evicts the pods that are not leaving yet, as far as that is possible now. Returns why the drain has ended;
    * undefined if it has not.
    */
-  async #round(leaving: readonly DrainablePod[], signal: AbortSignal): Promise<Ending | "drained" | undefined> {
+  async #round(found: FoundPods, signal: AbortSignal): Promise<Ending | "drained" | undefined> {
+    const { leaving } = found;
     const { clock } = this.#deps.ambient;
     // Read after the pods, so that each of them was bound before this moment, at which the board is cordoned.
     let state = await this.#cordonState(signal);
     let readAt = clock.now();
     if (typeof state === "object") return state;
     if (state === "unread") return undefined;
-    if (leaving.length === 0) return "drained";
+    if (leaving.length === 0) return found.unreadable > 0 ? unreadable(found) : "drained";
     const isLeft = (pod: DrainablePod): boolean => pod.isAlone && !pod.isTerminating && !this.#order.options.force;
     const left = leaving.filter(isLeft).map(({ key }) => key);
     this.#alone = left.slice(0, maxNamed);

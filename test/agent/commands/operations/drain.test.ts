@@ -25,11 +25,21 @@ interface Listed {
   readonly phase?: string;
   readonly isTerminating?: boolean;
   readonly tolerations?: number;
+  readonly labels?: number;
 }
 
 /** A pod as an API server sends it. */
 function podOf(listed: Listed): Buffer {
-  const { name, annotations = [], owner, ownerName = "o", isTerminating = false, tolerations = 0, phase } = listed;
+  const {
+    name,
+    annotations = [],
+    owner,
+    ownerName = "o",
+    isTerminating = false,
+    tolerations = 0,
+    labels = 0,
+    phase,
+  } = listed;
   const [kind, version = "apps/v1"] = owner?.split(" ") ?? [];
   const ofOwner = [field(3, ownerName), field(4, "uid-o"), field(5, version), field(6, 1)];
   const controller = kind === undefined ? [] : [field(13, concat(field(1, kind), ...ofOwner))];
@@ -39,6 +49,7 @@ function podOf(listed: Listed): Buffer {
     field(5, `uid-${name}`),
     field(6, "7"),
     ...(isTerminating ? [field(9, field(1, 1_790_000_000))] : []),
+    ...Array.from({ length: labels }, (_, at) => field(11, concat(field(1, `label-${at}`), field(2, "")))),
     ...annotations.map((key) => field(12, concat(field(1, key), field(2, "hash")))),
     ...controller,
   );
@@ -100,7 +111,8 @@ function board(begins: readonly Listed[], evicts: Evicts = () => undefined) {
       return ok(json(success));
     }
     if (path.includes("/daemonsets/o")) return server.daemonSets() ?? ok(json(logs));
-    if (path.includes("/daemonsets/")) return refusal(404, "NotFound", "not found");
+    if (path.includes("/daemonsets/missing")) return refusal(404, "NotFound", "not found");
+    if (path.includes("/daemonsets/")) return refusal(400, "BadRequest", "no such path");
     if (!path.includes("/nodes/")) return ok(listOf(server.pods));
     return server.isNodeReadable ? ok(json(server.node)) : refusal(500, "InternalError", "etcdserver: no leader");
   };
@@ -254,7 +266,8 @@ test("an uncordon ends a drain that waits between two of many pods", async () =>
 
 test("an eviction that the server postponed is not sent again after an uncordon", async () => {
   let asked = 0;
-  const { start, evicted, server, clock } = board([web("guarded")], () => (++asked === 1 ? kept() : undefined));
+  const busy = refusal(503, "ServiceUnavailable", "apiserver is shutting down");
+  const { start, evicted, server, clock } = board([web("a")], () => (++asked === 1 ? busy : undefined));
   server.retryAfter = "10";
   const { effect } = start(false);
   await clock.advance("5s");
@@ -331,12 +344,27 @@ test("a finished pod without a controller needs no force", async () => {
 test.each([
   ["names a DaemonSet that does not exist", { owner: "DaemonSet", ownerName: "missing" }],
   ["names a DaemonSet of another group", { owner: "DaemonSet evil.io/v9" }],
+  ["names a DaemonSet by a path", { owner: "DaemonSet", ownerName: ".." }],
+  ["names a DaemonSet by a name of 100 KB", { owner: "DaemonSet", ownerName: "a".repeat(100_000) }],
 ])("a pod that %s is not a daemon pod, so it is evicted only by force", async (_, owner) => {
   const pods = [{ name: "tenant", ...owner }, web("a")];
   expect(await board(pods).run(false)).toMatchObject({ error: "unmanaged-pods", result: { pods: ["shop/tenant"] } });
   const forced = board(pods);
   expect(await forced.run(false, true)).toMatchObject({ outcome: "done", result: { evicted: 2, skipped: 0, left: 0 } });
   expect([...forced.evicted].sort()).toEqual(["a", "tenant"]);
+});
+
+test("a drain moves all pods that it can read, and then fails because of one that it cannot", async () => {
+  const { run, evicted } = board([web("a"), { ...web("labelled"), labels: 1100 }]);
+  const effect = await run(false);
+  expect(effect).toMatchObject({
+    outcome: "failed",
+    code: 409,
+    error: "unreadable-pods",
+    result: { evicted: 1, left: 1 },
+  });
+  expect(effect).toMatchObject({ message: expect.stringMatching(/^1 pod on the board cannot be read .*labelled/) });
+  expect(evicted).toEqual(["a"]);
 });
 
 test("a drain whose evictions are refused reports which ones and why", async () => {
@@ -354,6 +382,19 @@ test("a drain whose evictions are refused reports which ones and why", async () 
     refused: [{ pod: "shop/twice", why: expect.stringContaining(twice) }],
   };
   expect(effect).toMatchObject({ result });
+});
+
+test("pods that a disruption budget blocks do not delay the others, however long the server asks to wait", async () => {
+  const tenants = Array.from({ length: 30 }, (_, at) => web(`blocked-${at}`));
+  const { start, server, evicted, clock } = board([...tenants, web("victim")], (name) =>
+    name === "victim" ? undefined : refusal(429, "TooManyRequests", "Cannot evict pod", { retryAfterSeconds: 10 }),
+  );
+  server.retryAfter = "10";
+  const { effect } = start(false);
+  await clock.advance("1s");
+  expect(evicted).toEqual(["victim"]);
+  await clock.advance("60s");
+  expect(await effect).toMatchObject({ code: 409, error: "pdb-blocked", result: { evicted: 1, left: 30 } });
 });
 
 test("a drain that a disruption budget blocks names the budget", async () => {
