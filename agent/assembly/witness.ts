@@ -42,12 +42,16 @@ export function witnessOf(
   const kubelet = new KubeletHealth(ambient, { ask: askKubelet, file: kubeletFile, bootId });
   const calibration = new Calibration();
   const asking = { lan, paths, site: site.name, calibration };
+  const answerer = new Answerer(ambient, { lan, port, site: site.name, board: board.node, bootId, key, kubelet });
   return {
     calibration,
-    answerer: new Answerer(ambient, { lan, port, site: site.name, board: board.node, bootId, key, kubelet }),
+    answerer,
     questioner: new Questioner(ambient, { ...asking, askGateway, addresses }),
     leaderCalibration: new LeaderCalibration(ambient, { ...asking, ...of }),
-    announcement: () => announcementText({ key: key.publicText, port, addresses: addresses() }),
+    announcement: () => {
+      const isClosed = answerer.problem === undefined ? undefined : true;
+      return announcementText({ key: key.publicText, port, addresses: addresses(), isClosed });
+    },
   };
 }
 

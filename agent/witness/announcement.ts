@@ -13,21 +13,25 @@ export interface Announcement {
   /** The board's public key, in the form of `BoardKey.publicText`. */
   readonly key: string;
   readonly port: number;
+  /** Empty if the board cannot answer now. */
   readonly addresses: readonly string[];
+  /** Set if the board cannot answer now, because its port cannot be opened: its silence on the LAN shows nothing. */
+  readonly isClosed?: true | undefined;
 }
 
 /** Maximum number of a board's addresses on its LAN; questions are sent to each of them. */
 export const maxAddresses = 8;
 const maxTextLength = 1024;
 
-export const announcementText = ({ key, port, addresses }: Announcement): string =>
-  JSON.stringify({ v: 1, key, port, addresses: addresses.slice(0, maxAddresses) });
+export const announcementText = ({ key, port, addresses, isClosed }: Announcement): string =>
+  JSON.stringify({ v: 1, key, port, addresses: isClosed ? [] : addresses.slice(0, maxAddresses), closed: isClosed });
 
 /** Parses the annotation; undefined if it is unusable. Addresses that no board can have are left out. */
 export function parseAnnouncement(text: string): Announcement | undefined {
-  const { key, port, addresses } = recordIn(text, maxTextLength) ?? {};
+  const { key, port, addresses, closed } = recordIn(text, maxTextLength) ?? {};
   if (typeof key !== "string" || !isPublicText(key)) return undefined;
   if (typeof port !== "number" || !Number.isInteger(port) || port < 1 || port > 65_535) return undefined;
+  if (closed === true) return { key, port, addresses: [], isClosed: true };
   const found = Array.isArray(addresses) ? addresses.slice(0, maxAddresses).filter(isBoardAddress) : [];
   return { key, port, addresses: found };
 }
@@ -36,7 +40,7 @@ export function parseAnnouncement(text: string): Announcement | undefined {
 export function announcedBy({ metadata, status }: Node): Announcement | undefined {
   const text = metadata.annotations?.[witnessAnnotation];
   const announced = text === undefined ? undefined : parseAnnouncement(text);
-  if (announced === undefined || announced.addresses.length > 0) return announced;
+  if (announced === undefined || announced.isClosed || announced.addresses.length > 0) return announced;
   // A kubelet may know an address that the agent does not find.
   const addresses = (status?.addresses ?? []).filter(({ type }) => type === "InternalIP").map(({ address }) => address);
   return { ...announced, addresses: addresses.slice(0, maxAddresses).filter(isBoardAddress) };

@@ -77,6 +77,9 @@ const maxAsked = 200;
 const maxCalibrated = 50;
 /** Of the boards that can be heard by each path, so many are asked as a control in each round. */
 const controlsPerPath = 2;
+/** How many announcements are read in one round at least, and in how many rounds those of the largest site are. */
+const minRead = 200;
+const roundsToRead = 6;
 /** Maximum number of controls in one round, and of gateways. */
 const maxControls = 16;
 const maxGateways = 8;
@@ -103,6 +106,10 @@ export class Questioner {
   /** The boards in doubt that answered in the last round. */
   #answering: ReadonlySet<string> = new Set();
   #doubted: ReadonlySet<string> = new Set();
+  /** The addresses of silent boards that another board announces as well, as far as the announcements were read. */
+  readonly #shared = new Set<string>();
+  /** How many announcements were read for this. */
+  #read = 0;
   /** The control that was asked last; empty if none was. */
   #lastControl = "";
   #targets: QuestionTargets | undefined;
@@ -175,13 +182,14 @@ export class Questioner {
     const asked = this.#next(doubted).flatMap((board) => this.#askDoubted(board, targets, isOpen) ?? []);
     const open = asked.filter(({ board }) => this.#isOpen(board));
     const own = new Set(open.length > 0 ? this.#deps.addresses() : []);
-    const ways = open.map((one) => this.#wayTo(one, own, now));
+    if (open.length > 0) this.#findShared(open, targets);
+    const ways = open.filter((one) => !this.#isShared(one, now)).map((one) => this.#wayTo(one, own, now));
     const controls = open.length > 0 ? this.#controls(targets, now, new Set(ways.flatMap(({ near }) => near))) : [];
     for (const board of due) {
       const announced = targets.announced(board);
       // A question that cannot be sent shows nothing, so it remains due.
-      if (isOpen || announced === undefined)
-        this.#deps.calibration.tried(board, now, { isMute: announced === undefined });
+      const isMute = announced === undefined || announced.addresses.length === 0;
+      if (isOpen || isMute) this.#deps.calibration.tried(board, now, { isMute });
       if (announced) this.#port.ask(board, announced);
     }
     for (const { board, announced } of controls) this.#port.ask(board, announced);
@@ -267,6 +275,44 @@ export class Questioner {
     return !this.#answering.has(board) && !isComplete(this.#counts.get(board) ?? noneCounted);
   }
 
+  /**
+   * Reads the announcements of more boards, and remembers the addresses of silent ones that are announced twice. A site of
+   * ordinary size is read in one round, the largest before a board can be found lost.
+   */
+  #findShared(silent: readonly AnnouncedBoard[], targets: QuestionTargets): void {
+    const owners = new Map<string, string>();
+    const note = (board: string, address: string): void => {
+      const owner = owners.get(address) ?? board;
+      if (owner === board || this.#shared.has(address)) return;
+      this.#shared.add(address);
+      this.#ambient.log.warn("two boards announce the same address on the LAN", { address, boards: [owner, board] });
+    };
+    for (const { board, announced } of silent)
+      for (const address of announced.addresses) {
+        note(board, address);
+        owners.set(address, board);
+      }
+    const names = [...targets.others()];
+    const count = Math.min(names.length, Math.max(minRead, Math.ceil(names.length / roundsToRead)));
+    for (let index = 0; index < count; index++) {
+      const board = names[this.#read++ % names.length] ?? "";
+      for (const address of targets.announced(board)?.addresses ?? []) note(board, address);
+    }
+  }
+
+  /**
+   * Whether other boards announce all addresses that this one has on a network where it was heard, by mistake or because its
+   * card was copied: it is then unknown who receives the questions. A virtual address that moves between boards, or
+   * equal addresses of container bridges, do no harm.
+   */
+  #isShared({ board, announced }: AnnouncedBoard, now: Instant): boolean {
+    if (!announced.addresses.some((address) => this.#shared.has(address))) return false;
+    return this.#deps.calibration.pathsOf(board, now).some((path) => {
+      const there = announced.addresses.filter((address) => this.#port.pathTo(address) === path);
+      return there.length > 0 && there.every((address) => this.#shared.has(address));
+    });
+  }
+
   #wayTo({ board, announced }: AnnouncedBoard, own: ReadonlySet<string>, now: Instant): Way {
     const paths = this.#pathsTo(announced, own);
     return {
@@ -298,7 +344,8 @@ export class Questioner {
       const ways = calibration.pathsOf(board, now);
       if (this.#doubted.has(board) || (paths.size > 0 && !ways.some((path) => wanted.has(path)))) continue;
       const announced = targets.announced(board);
-      if (announced === undefined || !calibration.covers(board, announced.key, now)) continue;
+      if (announced === undefined || announced.addresses.length === 0) continue;
+      if (!calibration.covers(board, announced.key, now)) continue;
       chosen.push({ board, announced });
       for (const path of ways) {
         const left = (wanted.get(path) ?? 0) - 1;
@@ -346,6 +393,7 @@ export class Questioner {
     if (doubted.size > 0) return;
     this.#alone = noneCounted;
     this.#dead = new Map();
+    this.#shared.clear();
   }
 }
 

@@ -10,6 +10,16 @@ test("an announcement is read as it was written", () => {
   expect(parseAnnouncement(announcementText(announced))).toEqual(announced);
 });
 
+test("a board whose port cannot be opened announces no address, and is not asked at the one that its kubelet reports", () => {
+  const text = announcementText({ ...announced, isClosed: true });
+  expect(parseAnnouncement(text)).toEqual({ ...announced, addresses: [], isClosed: true });
+  const status = { addresses: [{ type: "InternalIP", address: "192.168.7.3" }] };
+  const { metadata } = node("pi-3");
+  const annotations = { "siteward.dev/witness": text };
+  const found = announcedBy({ ...node("pi-3"), metadata: { ...metadata, annotations }, status });
+  expect(found?.addresses).toEqual([]);
+});
+
 describe("an announcement is unusable", () => {
   const text = (changes: object): string => JSON.stringify({ ...announced, ...changes });
   test.each([

@@ -44,6 +44,8 @@ class Story {
   /** The leader's own addresses, on the LAN and by its uplink. */
   leadersAddresses: readonly string[] = ["192.168.7.1", "10.7.0.1"];
   gatewayQuestions = 0;
+  /** Boards whose port is taken by another program. */
+  readonly closed = new Set<string>();
   readonly #boards = new Map<string, Board>();
   readonly #ending = new AbortController();
   readonly #running: Promise<void>[] = [];
@@ -130,7 +132,9 @@ class Story {
 
   announced(name: string): Announcement | undefined {
     const board = this.#boards.get(name);
-    return board && { key: board.key.publicText, port, addresses: [board.address, ...board.others] };
+    if (board === undefined) return undefined;
+    const addresses = this.closed.has(name) ? [] : [board.address, ...board.others];
+    return { key: board.key.publicText, port, addresses };
   }
 
   async lead(): Promise<void> {
@@ -363,6 +367,31 @@ describe("a board that stops answering", () => {
     expect(story.silenceOf("pi-2")).toBe("open");
     await story.clock.advance("11s");
     expect(story.silenceOf("pi-2")).toBe("open");
+  });
+
+  test("is not silent if it has announced that it cannot answer, and is no control either", async () => {
+    const story = await silent("pi-2", "pi-3");
+    story.closed.add("pi-2");
+    await story.clock.advance("10m");
+    expect(story.silenceOf("pi-2")).toBe("open");
+    story.closed.delete("pi-2");
+    story.closed.add("pi-3");
+    await story.clock.advance("10m");
+    expect(story.silenceOf("pi-2")).toBe("open");
+  });
+
+  test("is not silent if another board announces its address as well", async () => {
+    const story = await silent("pi-2", "pi-3", "pi-4");
+    story.announceToo("pi-4", story.lanOf("pi-2"));
+    await story.clock.advance("10m");
+    expect(story.silenceOf("pi-2")).toBe("open");
+  });
+
+  test("is gone although a virtual address has moved from it to another board", async () => {
+    const story = await silent("pi-2", "pi-3", "pi-4");
+    for (const name of ["pi-2", "pi-4"]) story.announceToo(name, "192.168.7.100");
+    await story.clock.advance("10m");
+    expect(story.silenceOf("pi-2")).toBe("gone");
   });
 
   test("but was never heard is unheard", async () => {
