@@ -13,9 +13,9 @@ export interface Suspended {
 export const neverSuspended: Suspended = { from: undefined, settledAt: undefined, restoredAt: undefined };
 
 /** Interval at which the process shows that it runs. */
-const interval: Millis = 1000;
+const interval: Millis = 500;
 /** How late that may be without meaning anything. */
-const lateness: Millis = 1000;
+const lateness: Millis = 500;
 /** How long it takes at least until the sockets have been read after a suspension. */
 const minSettling: Millis = 2000;
 

@@ -54,10 +54,12 @@ export interface NodeHealth {
   /** When the board last gave a sign of life; undefined if it has given none since we began to watch it. */
   readonly reportedAt: Instant | undefined;
   /**
-   * When its kubelet first reported its status since the end of the last outage, or since we began to watch it; before the
-   * last outage if it has not reported since then, undefined if it never has.
+   * When its kubelet first reported its status since the end of the last outage, since we began to watch it, or since we
+   * marked it as silent; before the last outage if it has not reported since then, undefined if it never has.
    */
   readonly statusAt: Instant | undefined;
+  /** When we last marked the board as silent; undefined if we have not. */
+  readonly markedAt?: Instant | undefined;
   /** Timestamps of the Ready condition; undefined if the board has none. */
   readonly ready: { readonly heartbeat: string | undefined; readonly transition: string | undefined } | undefined;
   /** resourceVersion of the board's Lease when it was last seen; undefined if none was seen. */
@@ -316,7 +318,8 @@ function withLease(
 
 /** The board's health after our own write of its conditions, which is not a sign of life. */
 export function afterWrite(health: NodeHealth, written: Node, lease: string | undefined, now: Instant): NodeHealth {
-  return { ...health, ready: beatOf(readyOf(written)), transition: now, lease: lease ?? health.lease, recount: false };
+  const marked = { transition: now, statusAt: undefined, markedAt: now };
+  return { ...health, ready: beatOf(readyOf(written)), ...marked, lease: lease ?? health.lease, recount: false };
 }
 
 /**

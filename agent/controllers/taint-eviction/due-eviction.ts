@@ -121,8 +121,9 @@ const isFormer = (timer: EvictionTimer, { link: { restoredAt } }: BoundPod): boo
 /**
  * Whether the kubelet may be about to withdraw its report: not a whole grace period has passed since the last outage, or
  * since this leader began to watch the board if an earlier one began the pod's window, or since the kubelet's first report
- * after that. A kubelet that was restarted in the outage says first that it is not ready. Under policy `kubernetes` an
- * outage begins the window anew: kube-controller-manager exits in it.
+ * after that. A kubelet that was restarted in the outage says first that it is not ready. The same holds for a kubelet
+ * that reports again after a silence; its pods, whose window may have ended while they were held, get the time that they
+ * tolerate from then on. Under policy `kubernetes` an outage begins the window anew: kube-controller-manager exits in it.
  */
 function isAwaited(
   { link: { restoredAt }, silence, watched }: BoundPod,
@@ -132,9 +133,12 @@ function isAwaited(
 ): boolean {
   const isRestarted = policy === "kubernetes" && restoredAt !== undefined && isAfter(restoredAt, timer.start);
   if (isRestarted && elapsed(restoredAt, now) < timer.length) return true;
-  const taken = isOfEarlierTerm(timer) && silence !== undefined ? (watched?.seenAt ?? now) : undefined;
+  const { seenAt = now, statusAt, markedAt } = watched ?? {};
+  const returnedAt = policy === "evidence" && markedAt !== undefined ? statusAt : undefined;
+  if (returnedAt && elapsed(returnedAt, now) < Math.max(gracePeriod, timer.length)) return true;
+  const taken = isOfEarlierTerm(timer) && silence !== undefined ? seenAt : undefined;
   const since = laterOf(restoredAt, taken);
-  return since !== undefined && elapsed(laterOf(since, watched?.statusAt), now) < gracePeriod;
+  return since !== undefined && elapsed(laterOf(since, statusAt), now) < gracePeriod;
 }
 
 /**

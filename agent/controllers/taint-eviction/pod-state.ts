@@ -52,7 +52,7 @@ export type PodState =
       /** The current verdict on the board, with its evidence; undefined if this agent judges no boards. */
       readonly silence: SilenceFacts | undefined;
       /** Since when the leader watches the board, and when its kubelet first reported; undefined: it has not begun to. */
-      readonly watched: Pick<NodeHealth, "seenAt" | "statusAt"> | undefined;
+      readonly watched: Pick<NodeHealth, "seenAt" | "statusAt" | "markedAt"> | undefined;
       /**
        * Set if the board missed the time between earlier outages. released: the judge has ended the quarantine after
        * the last outage, because all other boards have reported.

@@ -43,11 +43,23 @@ const isLiveNow = (site: Caches, resource: Resource<never>): boolean =>
 const linkNow = (site: Caches) =>
   linkOf({ nodes: site.informer(nodes).health, leases: site.informer(leases).health }, limits, clock.now());
 
-test("a process that runs, or is a second late, was not suspended", async () => {
-  clock.skip(900);
+test("a process that runs, or is half a second late, was not suspended", async () => {
+  await clock.advance("200ms");
+  clock.skip(450);
   await clock.advance("1h");
   expect(suspensions.now).toBe(neverSuspended);
 });
+
+test.each([0, 100, 250, 400, 499])(
+  "a suspension of a little more than a second is noticed, %i ms after the process last showed that it runs",
+  async (after) => {
+    const site = caches();
+    await clock.advance(after);
+    expect(linkNow(site).live).toBe(true);
+    clock.skip(1010);
+    expect(linkNow(site).live).toBe(false);
+  },
+);
 
 test("after a suspension the boards' watches are not live until they have been read, regardless of which caller asks first", async () => {
   const site = caches();

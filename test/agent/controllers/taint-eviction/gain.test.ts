@@ -73,6 +73,44 @@ const lastSign = (site: SiteModel, name: string): string =>
 
 const hour = "1h";
 
+describe("a lost board returns, and its kubelet first says that it is not ready,", () => {
+  /** The board has been lost for an hour; its pod, which nothing replaces, was held. */
+  async function returned(policy: "evidence" | "kubernetes" = "evidence"): Promise<SiteModel> {
+    const site = await lostBoard(policy, { set: { owner: "StatefulSet" } });
+    await site.run(hour);
+    site.renew("pi-3");
+    site.report("pi-3", { Ready: "False" });
+    return site;
+  }
+
+  test("so its pods, which ran all the time, stay until it is ready", async () => {
+    const site = await returned();
+    await site.run("50s");
+    expect(site.noExecute("pi-3")).toEqual(["not-ready:NoExecute"]);
+    expect(site.exists("set")).toBe(true);
+    site.revive("pi-3");
+    await site.run("10s");
+    expect(site.noExecute("pi-3")).toEqual([]);
+    await site.run(hour);
+    expect(site.exists("set")).toBe(true);
+  });
+
+  test("and if it remains so, they have the time that they tolerate from then on", async () => {
+    const site = await returned();
+    const report = async (times: number): Promise<void> => {
+      for (let time = 0; time < times; time++) {
+        await site.run("10s");
+        site.renew("pi-3");
+        site.report("pi-3", { Ready: "False" });
+      }
+    };
+    await report(5);
+    expect(site.exists("set")).toBe(true);
+    await report(3);
+    expect(site.exists("set")).toBe(false);
+  });
+});
+
 describe("of a lost board's pods", () => {
   const all = {
     moves: {},
