@@ -298,8 +298,8 @@ function boardsPart(
       const { isCordoned, confirmedBy, verdict } = record;
       const board = { name, ...lastReport(health) };
       const witness = witnessOf(name, record, config.board.node);
-      if (isCordoned) off.push(board);
-      else if (witness) cutOff.push({ ...board, witness });
+      if (witness) cutOff.push({ ...board, witness });
+      else if (isCordoned && confirmedBy === undefined) off.push(board);
       else {
         const heldUntil = judgedAt && heldUntilOf(record, zones.get(record.zone)?.heldMs, judgedAt);
         const known = { ...(confirmedBy !== undefined && { confirmedBy }), ...(heldUntil && { heldUntil }) };

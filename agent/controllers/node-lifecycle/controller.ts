@@ -41,6 +41,8 @@ export const siteKey = "site";
 
 /** Maximum number of pods marked per pass, because a silent zone can have more pods than fit into memory. */
 const maxPods = 500;
+/** Maximum number of Nodes read in one pass because a taint could not be removed. */
+const maxReread = 20;
 /** Maximum number of missing boards that a pass looks up in the API, to learn whether they were deleted. */
 const maxDepartures = 32;
 /** Tolerance for timers that fire early. */
@@ -76,7 +78,8 @@ export const nodeLifecycle = ({
     if (memory.monitorAt !== undefined && site.now.mono < memory.monitorAt.mono - early) {
       return await observeTurns(site, memory, { link, holds, valve, settings, wordOf });
     }
-    const examined = await readProofs(sightings(site, memory, wordOf), { site, memory, link, holds, settings });
+    const seen = await rereadUncleared(sightings(site, memory, wordOf), site, memory, link);
+    const examined = await readProofs(seen, { site, memory, link, holds, settings });
     const missing = link.live ? await departures(site, memory, examined) : new Map();
     const occupied = await site.inTurns(occupiedOf(examined.filter(needsUnknownCondition), site));
     const next = nextToMark(examined, (name) => occupied.has(name)).flatMap(
@@ -221,6 +224,29 @@ async function reread(
     const node = answers.get(name);
     if (node?.metadata.uid !== uid) return [];
     return [hasSameLabels(node, board.node) ? { ...board, node } : board];
+  });
+}
+
+/**
+ * Reads the Nodes from which a taint could not be removed in the last pass. A watch may lag behind for longer than a kubelet
+ * takes to write its status again: the write for the cached version would then always be refused, and the taint stay.
+ */
+async function rereadUncleared(
+  boards: readonly Sighting[],
+  site: SiteView,
+  { uncleared }: SiteMemory,
+  link: Link,
+): Promise<readonly Sighting[]> {
+  if (uncleared.size === 0 || !link.live) return boards;
+  const open = boards.filter(({ node }) => uncleared.has(node.metadata.name)).slice(0, maxReread);
+  const answers = new Map<string, Node>();
+  await forEachConcurrently(open, async ({ node: { metadata } }) => {
+    const node = await site.fetch(nodes, metadata.name);
+    if (node?.metadata.uid === metadata.uid) answers.set(metadata.name, node);
+  });
+  return boards.map((board) => {
+    const node = answers.get(board.node.metadata.name);
+    return node && hasSameLabels(node, board.node) ? { ...board, node } : board;
   });
 }
 

@@ -72,6 +72,17 @@ test("the API is not read as long as the cache shows the version of the conflict
   expect(questions(site)).toBe(0);
 });
 
+test("the taint of a board that is back is removed although the watch of Nodes is late", async () => {
+  const site = lostBoard();
+  await site.run("10s");
+  expect(tainted(site)).toHaveLength(1);
+  site.revive("pi");
+  site.delay("Node");
+  site.change("pi", touched);
+  await site.run("20s");
+  expect(site.noExecute("pi")).toEqual([]);
+});
+
 test("a board that only the API knows to be ready again is not tainted", async () => {
   const site = lostBoard();
   writeTwice(site);
