@@ -322,22 +322,25 @@ export class DecisionBook implements Decisions {
   }
 
   /**
-   * Records a reason with the facts of the decision to which it first applied, or first applied again after a failure.
+   * Records a reason with the facts of the decision to which it first applied, or applied again after another reason or a
+   * failure. A return to an earlier reason, as on a link that flaps, is stored with the next change.
    */
   #restrain(story: Story, { because, gate }: Grounds, restraint: Restraint): void {
     const { restraints, state } = story.record;
     const known = restraints.find((one) => isSameReason(one, restraint));
     const isHeld = state === "held" && restraints.length > 0;
-    if (isHeld && known) return;
+    if (isHeld && known && known === restraints.at(-1) && ruleIn(known) === ruleIn(restraint)) return;
     const others = restraints.filter((one) => one !== known);
-    const last = known ?? { ...restraint, since: this.#now() };
+    const last = { ...restraint, since: known?.since ?? this.#now() };
     story.record = { ...story.record, because, gate, restraints: [...others, last] };
     const isCounted = restraints.some(({ why }) => why === restraint.why);
     if (!isCounted) this.#totals.set(restraint.why, (this.#totals.get(restraint.why) ?? 0) + 1);
-    if (isHeld) {
+    if (!isHeld) this.#change(story, "held");
+    else {
       story.movedAt = this.#ambient.clock.now();
-      this.#keep(story);
-    } else this.#change(story, "held");
+      if (known) story.isBehind = true;
+      else this.#keep(story);
+    }
   }
 
   /** Records that the act is no longer due after it was held back. A story that has failed since is left unchanged. */
@@ -398,6 +401,9 @@ export class DecisionBook implements Decisions {
 
 /** Whether the act deletes a pod that no kubelet has started. */
 const isHarmless = ({ grounds }: Pick<DecidedAct, "grounds">): boolean => grounds.gate.newPod === true;
+
+/** The rule of the verdict that holds an act; undefined if no verdict does. */
+const ruleIn = (restraint: Restraint): string | undefined => (restraint.why === "verdict" ? restraint.rule : undefined);
 
 const hasFailed = ({ record }: Story): boolean => record.state === "failed";
 

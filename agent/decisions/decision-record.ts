@@ -93,9 +93,15 @@ export const subjectText = ({ kind, namespace, name }: Subject): string =>
 export const restraintNow = ({ state, restraints }: DecisionRecord): Restraint | undefined =>
   state === "held" ? restraints.at(-1) : undefined;
 
-/** Whether two holds have the same reason. The pods of one board may stay for different reasons. */
-export const isSameReason = (a: Restraint, b: Restraint): boolean =>
-  a.why === b.why && (a.why !== "no-gain" || b.why !== "no-gain" || a.reason === b.reason);
+/**
+ * Whether two holds have the same reason. The pods of one board may stay for different reasons, and the verdict on a board
+ * may change while it holds an act.
+ */
+export function isSameReason(a: Restraint, b: Restraint): boolean {
+  if (a.why === "no-gain" && b.why === "no-gain") return a.reason === b.reason;
+  if (a.why === "verdict" && b.why === "verdict") return a.verdict === b.verdict;
+  return a.why === b.why;
+}
 
 /** Parses an entry of the list of held acts that an agent returned; undefined if it is not one. */
 export function readHeldGroup(value: unknown): HeldGroup | undefined {

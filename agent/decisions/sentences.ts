@@ -46,7 +46,8 @@ export function headlineOf(record: DecisionRecord, time: ShowTime, end?: string)
 export function linesOf(record: DecisionRecord): readonly StoryLine[] {
   const { on, state, last, restraints, failures, error } = record;
   const [subject, done] = [subjectText(on), doneText(record)];
-  const held = restraints.map((one) => ({ at: one.since, text: `${subject} held back: ${restraintText(one)}` }));
+  const inOrder = [...restraints].sort((a, b) => a.since.mono - b.since.mono);
+  const held = inOrder.map((one) => ({ at: one.since, text: `${subject} held back: ${restraintText(one)}` }));
   const failed = `${subject} not ${done}, ${timesText(failures)}: ${error ?? "?"}`;
   switch (state) {
     case "done":

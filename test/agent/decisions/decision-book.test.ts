@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { type DecidedAct, DecisionBook } from "../../../agent/decisions/decision-book.ts";
 import type { DecisionRecord } from "../../../agent/decisions/decision-record.ts";
-import type { GateFacts } from "../../../agent/decisions/grounds.ts";
+import type { GateFacts, Restraint, VerdictName } from "../../../agent/decisions/grounds.ts";
+import { headlineOf } from "../../../agent/decisions/sentences.ts";
 import { Database } from "../../../storage/database/database.ts";
 import { DecisionLog } from "../../../storage/decision-log.ts";
 import { StorageError } from "../../../storage/errors.ts";
@@ -407,6 +408,33 @@ test("pods of a board that stay for different reasons are different groups, and 
   await end();
   const reasons = records().map(({ restraints }) => restraints.map((one) => (one.why === "no-gain" ? one.reason : "")));
   expect(reasons).toEqual([["StatefulSet"], ["no board", "volume"], ["StatefulSet"]]);
+});
+
+test("a hold names the verdict and the reason that apply now, and a change back and forth is not stored each time", async () => {
+  const { clock, book, writes, end } = setUp();
+  const pass = { by: "taint-eviction", key: "default/web", term: 3 };
+  const verdict = (name: VerdictName): Restraint => ({ why: "verdict", verdict: name, rule: `rule of ${name}` });
+  const held = async (restraint: Restraint): Promise<string> => {
+    const { on, grounds } = eviction("web");
+    book.due(pass, [{ on, grounds, restraint }]);
+    await clock.advance("10s");
+    const [record] = book.newest(undefined, 1).map((text) => JSON.parse(text) as DecisionRecord);
+    return record ? headlineOf(record, () => "12:00").replace(/^.* by pi-1 [(]term 3[)]: /, "") : "";
+  };
+  expect(await held(verdict("alive"))).toBe("rule of alive");
+  expect(await held(verdict("cut-off"))).toBe("the verdict was cut-off: rule of cut-off");
+  expect(await held({ why: "quarantine" })).toContain("after an outage");
+  expect(await held(verdict("cut-off"))).toBe("the verdict was cut-off: rule of cut-off");
+  expect(book.heldGroups(3)).toMatchObject([{ restraint: { verdict: "cut-off" }, count: 1 }]);
+  const before = writes.length;
+  for (let times = 0; times < 50; times++) {
+    const { on, grounds } = eviction("web");
+    const restraint = times % 2 === 0 ? ({ why: "quarantine" } as const) : verdict("cut-off");
+    book.due(pass, [{ on, grounds, restraint }]);
+    await clock.advance("10s");
+  }
+  expect(writes.length).toBe(before);
+  await end();
 });
 
 test("the acts that are held back now are grouped by board, act and reason, and named only in part", async () => {
