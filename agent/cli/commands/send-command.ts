@@ -80,6 +80,6 @@ function print(
 const whereToRun = (leader: unknown): string =>
   typeof leader === "string"
     ? `${leader} leads: run it there.`
-    : "This board knows of no leader. No board leads while the API cannot be reached: repeat it when siteward status names one.";
+    : "This board knows of no leader, but without the API it would not hear of a new one. Run it on the board that leads, which siteward status names on any board that reaches the API.";
 
 const asJson = (result: JsonRecord): string => jsonText(result, 2);
