@@ -25,8 +25,8 @@ export interface DecisionText {
 }
 
 /**
- * The query for the newest decisions, which readers in other processes use as well. Half of those about a board are kept
- * for the board itself, because it may have more pods than `most`.
+ * The query for the newest decisions, which readers in other processes use as well. If they are about a board and its
+ * pods, half of them are reserved for the board itself, because it may have more pods than `most`.
  */
 export function newestDecisions(subject: string | undefined, most: number): DecisionQuery {
   const limit = Math.trunc(most);
@@ -107,8 +107,9 @@ export class DecisionLog {
   }
 
   /**
-   * Deletes rows until the bound is met, each time the oldest of the owner that fills most, so that no namespace
-   * displaces the decisions about the pods of another one, or about boards. Stories that have not ended go last.
+   * Deletes rows until the bound is met, each time the oldest row of the owner that takes up the most space, so that no
+   * namespace displaces the decisions about the pods of another one, or about boards. Stories that have not ended are
+   * deleted last.
    */
   #makeRoom(open: ReadonlySet<number>): void {
     let { rows, bytes } = this.usage();
@@ -133,7 +134,7 @@ export class DecisionLog {
 interface Share {
   /** Oldest first. */
   readonly rows: StoredRow[];
-  /** Size of the rows; for boards, without the part that is kept for them. */
+  /** Size of the rows; for boards, minus the part of the bound that is reserved for them. */
   bytes: number;
 }
 

@@ -19,8 +19,8 @@ const isValidJson = "is valid JSON";
 
 /**
  * Reads every row and every index entry in order, a few per step: `next(n)` reads n entries. A step throws a
- * StorageError if SQLite finds malformed content, the disk cannot be read, or an entry is out of order. Writes are
- * allowed between two steps.
+ * StorageError if SQLite finds malformed content, the disk cannot be read, or an entry is not in sorted order. Writes
+ * are allowed between two steps.
  *
  * SQLite's own quick_check finds slightly more (orphaned pages, the end of a long value), but cannot be interrupted,
  * and takes a second for 10 MB on an SD card.

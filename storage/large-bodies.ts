@@ -1,10 +1,13 @@
 import type { Database } from "./database/database.ts";
 
-/** A body of more bytes counts as large. Also part of the file's format: see step 8 of `cacheMigrations`. */
+/**
+ * A body of more bytes than this counts as large. The number is also part of the file's format: see step 8 of
+ * `cacheMigrations`.
+ */
 export const largeFrom = 32 * 1024;
 
 /**
- * The bytes that large bodies take in the cache, with those of deltas that are not applied yet. Nothing is kept in
+ * The bytes that large bodies take in the cache, including those of deltas that are not applied yet. Nothing is kept in
  * memory: two partial indices list only these bodies.
  */
 export class LargeBodies {

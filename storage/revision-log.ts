@@ -117,7 +117,9 @@ export class RevisionLog {
     return this.#database.prepare<{ count: number }>(sql).get(from, to, at, at)?.count ?? 0;
   }
 
-  /** At most `limit` changes of the range after a revision, in order. The revision must not be older than `compacted`. */
+  /**
+   * At most `limit` changes of the range after a revision, in order. The revision must not be older than `compacted`.
+   */
   after(revision: number, { from, to }: KeyRange, limit: number): readonly LogChange[] {
     const sql = `
       SELECT change.key, change.revision, change.value, change.deleted, before.value AS before,

@@ -123,8 +123,8 @@ export const cacheMigrations: readonly Migration[] = [
   },
   {
     number: 7,
-    // As of this step, Pods are stored with their volume claims and one annotation. An older program would store them
-    // without, and this one would resume its watches behind them.
+    // As of this step, Pods are stored with their volume claims and one annotation. An older program would store Pods
+    // without these, and this one would resume the watch after such Pods, so what they lack would never arrive.
     sql: `
       DELETE FROM objects;
       DELETE FROM index_rows;

@@ -52,7 +52,8 @@ export class StateFolder {
     const [durable, disposable] = [path.join(folder, "state.db"), path.join(folder, "cache.db")];
     const full: Pragmas = { ...pragmas, synchronous: "FULL" };
     const opening = { file: durable, pragmas: full, stamp, exclusive: true };
-    // Only with the lock on state.db, or after a failure other than "busy": no other process uses the cache.
+    // Called only with the lock on state.db, or after a failure other than "busy", so that no other process uses the
+    // cache.
     const room = (): StorageError | undefined =>
       mayDiscard && isFullOfCache(folder) ? discard(disposable) : undefined;
     let discarded: StorageError | undefined;
@@ -97,8 +98,8 @@ export class StateFolder {
   }
 
   /**
-   * What happened to state.db since it was opened; undefined if nothing did. SQLite continues to use the opened file,
-   * and reports neither a removed nor a truncated one. Called often, so it only reads the file's metadata.
+   * How state.db was lost after it was opened; undefined if it was not. SQLite continues to use the opened file, and
+   * reports neither its removal nor its truncation. Called often, so it only reads the file's metadata.
    */
   loss(): "removed" | "replaced" | "truncated" | undefined {
     try {
@@ -156,8 +157,8 @@ function roomOf(folder: string): DiskRoom {
 }
 
 /**
- * Whether the folder's disk is full, and would not be without the cache. False if the cache is so small that deleting it
- * would not make the folder usable.
+ * Whether the folder's disk is full, and would not be without the cache. False if the cache is so small that deleting
+ * it would not make the folder usable.
  */
 export function isFullOfCache(folder: string): boolean {
   try {

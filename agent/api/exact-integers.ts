@@ -28,7 +28,10 @@ export const parserOf = (resource: Resource<KubeObject>): ParseJson =>
 
 const parsePlainly: ParseJson = (text) => JSON.parse(text);
 
-/** Finds all integers that may be unsafe, and some digits in strings. Linear: no two attempts read the same digits. */
+/**
+ * Matches every integer that may be unsafe, and by chance some digits in strings. Takes linear time: no two attempts
+ * read the same digits.
+ */
 const largeInteger = /[:,[]\s*-?\d{16}/;
 
 /**

@@ -52,7 +52,7 @@ export function mayMatchEach(namespace: string, selector: LabelSelector): readon
 export const mayMatch = (namespace: string, selector: LabelSelector): string =>
   mayMatchEach(namespace, selector)[0] ?? namespace;
 
-/** The value in the index `bySelector` of an object, such as a Service, whose selector has these labels. */
+/** The value under which an object with this selector, such as a Service, is found in the index `bySelector`. */
 export function selectedBy(namespace: string, selector: Labels): string {
   const [first] = Object.keys(selector).sort();
   return first === undefined ? namespace : entry(namespace, first, selector[first] ?? "");

@@ -20,7 +20,7 @@ export const outOfServiceKey = "node.kubernetes.io/out-of-service";
 export const notReady: TaintName = { key: taintKeys.notReady, effect: "NoExecute" };
 export const unreachable: TaintName = { key: taintKeys.unreachable, effect: "NoExecute" };
 
-/** Whether it is the key of a NoExecute taint that follows from the readiness of a board. */
+/** Whether this is the key of one of the NoExecute taints that follow from the readiness of a board. */
 export const isLifecycleKey = (key: string): boolean => key === taintKeys.unreachable || key === taintKeys.notReady;
 
 export const isSameTaint = (a: TaintName, b: TaintName): boolean => a.key === b.key && a.effect === b.effect;

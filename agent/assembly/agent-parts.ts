@@ -108,8 +108,8 @@ const recent: Millis = 300_000;
 
 export function controllerPart(loop: Pick<Loop, "stats">, waitsFor: readonly string[], now: Instant): ControllerPart {
   const { name, state, queue, syncP95, errorsLastHour, lastError } = loop.stats(now);
-  // Errors caused by a missing permission do not count, because it is reported separately, and only until it is
-  // granted.
+  // Errors caused by a missing permission do not count, because the permission is reported separately, and only until
+  // it is granted.
   const isFailing = lastError !== undefined && lastError.missing === undefined && elapsed(lastError.at, now) < recent;
   return {
     name,
@@ -150,7 +150,7 @@ function leaderPart(election: ElectorView, config: Config): LeaderPart {
     ownDuration: config.leader.duration,
     renewP95Ms: role === "leader" ? renewP95 : undefined,
     missedRenewals: role === "leader" ? missedRenewals : undefined,
-    // A follower that sleeps until the term would end sees the Lease grow old, so its age alone says nothing about its
+    // A follower that sleeps until the term would end sees the Lease grow old, so the age alone says nothing about the
     // holder.
     leaderlessSince: isFree ? since : undefined,
     ended: isPast || isFree ? ended : undefined,

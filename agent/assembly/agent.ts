@@ -171,7 +171,10 @@ export class Agent {
     return this.#fitness.unwell;
   }
 
-  /** What this board's Node says about its answers on the LAN; undefined if it gives none. */
+  /**
+   * The text in which this board's Node announces how the board answers on the LAN; undefined if the board gives no
+   * answers.
+   */
   announcement(): string | undefined {
     return this.#witness?.announcement();
   }

@@ -7,9 +7,9 @@ import type { ProblemPart } from "../status/parts.ts";
 type Election = Pick<ElectorView, "role" | "identity" | "holder" | "since" | "leaseAge" | "leaseDuration" | "namesake">;
 
 /**
- * Whether another process that runs now leads under this board's name (docs/interfaces.md#two-boards-with-one-name). A
- * process of this board that has ended may be named as holder too, but the Lease does not change any more a duration
- * after this one first saw it.
+ * Whether another process that runs now leads under this board's name (docs/interfaces.md#two-boards-with-one-name).
+ * The Lease may also name a process of this board that has ended, but then it no longer changes once a lease duration
+ * has passed since this process first saw that holder.
  */
 export function isLedByCopy(
   { role, identity, holder, since, leaseAge, leaseDuration }: Election,

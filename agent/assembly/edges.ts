@@ -34,7 +34,7 @@ export interface Edges {
   readonly statusChanged: () => void;
 }
 
-/** What a board needs to ask and answer on its LAN. */
+/** The files, functions and facts that a board needs to ask and answer on its LAN. */
 export interface WitnessEdges {
   readonly lan: Lan;
   readonly keyFile: KeyFile;

@@ -25,8 +25,8 @@ export interface SiteConnection {
   /** The failing requests of `client`. */
   readonly failing: FailingRequests;
   /**
-   * After a lost connection, the boards do not all reconnect at the same time: their watches and renewals start at
-   * random times.
+   * Keeps the boards from reconnecting all at the same time after a lost connection, by spreading their watches and
+   * renewals over time.
    */
   readonly reconnects: ReconnectScheduler;
   readonly history: ServerHistory;

@@ -28,7 +28,7 @@ export interface LanWitness {
 /** Policy `kubernetes` has no witnesses, because kube-controller-manager does not query any board. */
 const isUsed = ({ judgement: { policy, witness } }: Config): boolean => policy === "evidence" && witness === "lan";
 
-/** Undefined if this board neither asks nor answers. */
+/** Builds this board's LanWitness; undefined if the board neither asks nor answers. */
 export function witnessOf(
   ambient: Ambient,
   { config, bootId, witness }: Edges,
@@ -61,7 +61,7 @@ export function otherLeader({ role, holder, isFree }: ElectorView, own: string):
   return board === own ? undefined : board;
 }
 
-/** Which other boards of the site the leader can hear on the LAN. */
+/** The other boards of the site, by whether the leader can hear them on the LAN. */
 export function lanPart({ calibration }: LanWitness, boards: readonly string[], now: Instant): LanPart {
   const { heard, unheard, mute } = calibration.census(boards, now);
   const some = (names: readonly string[]) => ({

@@ -30,13 +30,13 @@ export const meanings: Readonly<Record<number, string>> = {
   [exit.interrupted]: "interrupted before the command had ended",
 };
 
-/** What the exit codes mean for most commands, where that is less than for all. */
+/** The meanings of exit codes for most commands, where they are narrower than in `meanings`. */
 const usualMeanings: Readonly<Record<number, string>> = {
   [exit.ok]: "the command succeeded",
   [exit.failed]: "the command failed",
   [exit.config]: "the configuration cannot be used",
 };
 
-/** What an exit code means for a command with these meanings of its own. */
+/** The meaning of an exit code for a command. `own`: the meanings that only this command has. */
 export const meaningFor = (code: number, own: Readonly<Record<number, string>> = {}): string =>
   own[code] ?? usualMeanings[code] ?? meanings[code] ?? "";

@@ -1,6 +1,6 @@
 /**
- * A queue whose operations take constant time on average. Removed items stay in memory until they are 64 and half of
- * all; then the rest is moved to the front.
+ * A queue whose operations take constant time on average. Removed items stay in memory until there are at least 64 of
+ * them and they make up half of all items; then the others are moved to the front.
  */
 export class Fifo<T> {
   #items: T[] = [];

@@ -24,7 +24,10 @@ export type TypeOf<S> = S extends Schema<infer T> ? T : never;
 
 export type Members = Readonly<Record<string, Schema<unknown>>>;
 type OptionalNames<M extends Members> = { [K in keyof M]: M[K] extends OptionalSchema<unknown> ? K : never }[keyof M];
-/** The type of an object with these members. `Absent`: `undefined` if optional members may be written as undefined. */
+/**
+ * The type of an object with these members. `Absent`: the type `undefined` if optional members may be present with that
+ * value.
+ */
 export type RecordOf<M extends Members, Absent = never> = {
   readonly [K in Exclude<keyof M, OptionalNames<M>>]: TypeOf<M[K]>;
 } & { readonly [K in OptionalNames<M>]?: TypeOf<M[K]> | Absent };

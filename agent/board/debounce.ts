@@ -6,7 +6,7 @@ export interface DebouncedSymptom {
   readonly seen: Instant | undefined;
   /** When the sign took effect; undefined while it is not in effect. */
   readonly since: Instant | undefined;
-  /** When a sample last showed the sign while it was in effect; undefined if none has. */
+  /** When the sign was last both in effect and shown by a sample; undefined if it never was. */
   readonly stood: Instant | undefined;
   /**
    * The sign is in effect until `patience` times `within` have passed since `seen`. 1 at first, doubled by recurrence.

@@ -36,7 +36,7 @@ export const numberOf = (text: string): number =>
 
 export const textOf = (address: number): string => [24, 16, 8, 0].map((shift) => (address >>> shift) & 255).join(".");
 
-/** A row of the kernel's IPv6 routing table, without those that reject what is sent to them. */
+/** A row of the kernel's IPv6 routing table. Rows that reject what is sent to them are left out. */
 export interface Route6 {
   readonly name: string;
   readonly destination: string;
@@ -52,8 +52,8 @@ export interface Route6 {
 const isReject = 0x0200;
 
 /**
- * Parses /proc/net/ipv6_route. Per line: destination and its length, source and its length, router, metric, two counters,
- * flags, interface; all numbers are hexadecimal.
+ * Parses /proc/net/ipv6_route. Per line: destination and its length, source and its length, router, metric, two
+ * counters, flags, interface; all numbers are hexadecimal.
  */
 export function routes6(text: string): readonly Route6[] {
   return text.split("\n").flatMap((line) => {

@@ -12,8 +12,8 @@ interface Route {
 }
 
 /**
- * Reads the kernel's routes. The result names the path to an address at this moment: the interface if there is no router
- * ("eth0"), otherwise the network of the address ("192.168.7.0/24", "fd00:0:0:1::/64").
+ * Reads the kernel's routes. The result names the path to an address at this moment: the interface if there is no
+ * router ("eth0"), otherwise the network of the address ("192.168.7.0/24", "fd00:0:0:1::/64").
  */
 export function lanPaths(read: ReadFact): (address: string) => string {
   const inOrder = (one: Route, other: Route): number => other.length - one.length || one.metric - other.metric;
@@ -28,7 +28,7 @@ export function lanPaths(read: ReadFact): (address: string) => string {
   };
 }
 
-/** The network of an address, as sites usually divide theirs. */
+/** The network of an address, with the prefix length that sites usually use. */
 function networkOf(address: string): string {
   if (isIPv4(address)) return `${address.split(".").slice(0, 3).join(".")}.0/24`;
   const [head = [], tail] = address.split("::").map((part) => part.split(":").filter((group) => group !== ""));
@@ -51,7 +51,7 @@ const paths4 = (text: string): Route[] =>
 const paths6 = (text: string): Route[] =>
   routes6(text).map(({ name, destination, length, isDirect, metric }) => {
     const list = new BlockList();
-    // BlockList knows no network that is everything.
+    // BlockList does not support a network that contains all addresses.
     if (length > 0) list.addSubnet(destination, length, "ipv6");
     return {
       name: isDirect ? name : undefined,
@@ -62,8 +62,8 @@ const paths6 = (text: string): Route[] =>
   });
 
 /**
- * The default router of this machine, if it is on the interface of this path. A router behind another interface, such as
- * a modem, says nothing about the LAN.
+ * The default router of this machine, if it is on the interface of this path. A router behind another interface, such
+ * as a modem, says nothing about the LAN.
  */
 export function gatewayOn(read: ReadFact, path: string): string | undefined {
   const router = routes4(read("/proc/net/route") ?? "").find(

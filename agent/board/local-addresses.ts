@@ -44,7 +44,9 @@ const isAddress4 = (text: string): boolean => /^(\d{1,3}\.){3}\d{1,3}$/.test(tex
 /** Flags of an IPv6 address: temporary, duplicate, deprecated, tentative. */
 const unsteady = 0x01 | 0x08 | 0x20 | 0x40;
 
-/** Parses /proc/net/if_inet6: address, interface number, prefix length, scope, flags, interface name; scope 0 is global. */
+/**
+ * Parses /proc/net/if_inet6: address, interface number, prefix length, scope, flags, interface name; scope 0 is global.
+ */
 function addresses6(text: string, routes: string): readonly string[] {
   const main = routes6(routes).find(({ name, length }) => length === 0 && name !== "lo")?.name;
   const found = new Map<string, boolean>();

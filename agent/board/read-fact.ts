@@ -2,8 +2,8 @@ import { readBytes } from "../config/read-text.ts";
 import type { ReadFact } from "./facts.ts";
 
 /**
- * Maximum length of a file, in bytes. An attribute in /sys is at most one page long, the mount table a few hundred pages;
- * longer files count as unreadable, because the kernel needs 35 ms to write such a table.
+ * Maximum length of a file, in bytes. An attribute in /sys is at most one page long, the mount table a few hundred
+ * pages; longer files count as unreadable, because the kernel needs 35 ms to write such a table.
  */
 const maxFileBytes = 2 * 2 ** 20;
 

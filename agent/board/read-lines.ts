@@ -5,8 +5,8 @@ const pieceBytes = 4096;
 
 /**
  * Reads a table of /proc piece by piece: of each piece, the lines that end in it. Throws if it cannot be read.
- * Asynchronous, unlike `readFact`, for tables that grow with what other programs of this machine do: only one piece is in
- * memory, other work runs between two pieces, and the kernel searches for the next rows in a thread of its own.
+ * Asynchronous, unlike `readFact`, for tables that grow with what other programs of this machine do: only one piece is
+ * in memory, other work runs between two pieces, and the kernel searches for the next rows in a thread of its own.
  */
 export async function* readLines(file: string): AsyncGenerator<readonly string[], void> {
   const handle = openSync(file, "r");

@@ -26,7 +26,7 @@ export interface Command {
   readonly words?: { readonly show: string; readonly least: number; readonly most: number };
   readonly options: readonly Option[];
   readonly exits: readonly number[];
-  /** What an exit code means for this command, unless that is what it means for most. */
+  /** The meanings of exit codes for this command, where they differ from those for most commands. */
   readonly meanings?: Readonly<Record<number, string>>;
   readonly examples?: readonly string[];
   /** Loads the code of this command only. */

@@ -4,7 +4,7 @@ import { TransportError } from "./transport/transport-error.ts";
 
 export type Verb = "get" | "list" | "watch" | "create" | "update" | "patch" | "delete" | "evict" | "bind";
 
-/** What a request attempted, for messages. `target`: "node pi-3 status". */
+/** The operation that a request attempted, for messages. `target`: "node pi-3 status". */
 export interface Attempt {
   readonly verb: Verb;
   readonly target: string;
@@ -42,8 +42,8 @@ export class ApiError extends Error implements HasDisposition {
   readonly hint: string | undefined;
   readonly disposition: Disposition;
   /**
-   * Whether the problem may be that this object is unreadable, to us or to the server; others may be readable. A server
-   * whose etcd does not respond uses the same status.
+   * Whether perhaps only this object is unreadable, to the agent or to the server, while others can be read. A server
+   * whose etcd does not respond uses the same status, but another message.
    */
   readonly isOfOneObject: boolean;
 

@@ -28,8 +28,8 @@ export interface ApiLinkView {
 }
 
 /**
- * An interruption longer than `link.blip`, from the first request without a response to the next response, or one of the
- * watches of boards while no request failed.
+ * An interruption longer than `link.blip`: either of requests, from the first one without a response to the next
+ * response, or of the watches of boards alone, while no request failed.
  */
 export interface Outage {
   /** Outages are numbered from 1 since the process started. */
@@ -123,8 +123,8 @@ export class ApiLink {
   }
 
   /**
-   * The watches of boards were interrupted for longer than `link.blip`, and are live again. This is an outage too, because
-   * boards are judged and evicted as after any other, unless requests have shown the same one.
+   * The watches of boards were interrupted for longer than `link.blip`, and are live again. This counts as an outage,
+   * because boards are then judged and evicted as after any other outage, unless failed requests have already shown it.
    */
   onSilence(startedAt: Instant, endedAt: Instant): void {
     if (this.#state === "down" || this.#isPartOfLast(startedAt)) return;

@@ -176,8 +176,8 @@ export class Exchange {
   }
 
   /**
-   * Daemon pods share a template, but each request body is a separate string of up to 1.5 MB, so only a few are held at
-   * a time.
+   * Lets only a few large bodies be in memory at a time. The pods of a DaemonSet share one template object, but the
+   * request body of each is a separate string of up to 1.5 MB.
    */
   async #withBody<Answer>(call: ApiCall, attempt: (body: string | undefined) => Promise<Answer>): Promise<Answer> {
     const { signal, patience = signal, lane } = call;

@@ -80,7 +80,7 @@ export class FailingRequests {
     for (const row of this.#rows.values()) if (isPast(row)) this.#rows.delete(row.kind);
   }
 
-  /** The failing kinds, the one that failed first at the front. */
+  /** The failing kinds, in the order of their first failures. */
   list(now: Instant): readonly FailingKind[] {
     return [...this.#rows.values()]
       .filter(({ last }) => elapsed(last, now) < maxGap)
@@ -115,9 +115,9 @@ function kindOf({ verb, resource, path }: CountedCall): string | undefined {
 }
 
 /**
- * What a failure shows. "none": the server works and refused this request. "unclear": nothing can be concluded.
- * Otherwise, the server or the link may be at fault; `suspect` names an object or a namespace that may be at fault
- * instead.
+ * The conclusion from a failure. "none": the server works and refused this request. "unclear": nothing can be
+ * concluded. Otherwise, the server or the link may be at fault; `suspect` names an object or a namespace that may be at
+ * fault instead.
  */
 type Blame = "none" | "unclear" | { readonly suspect: string | undefined };
 
@@ -136,9 +136,9 @@ const unclear: ReadonlySet<string> = new Set(["Unreadable", "Credentials", "Requ
 const ofWebhook = /admission webhook "|failed calling webhook/;
 
 /**
- * Which object or namespace may be at fault instead of the server. A namespace's owner can make webhooks slow and pods
- * large, so that a deletion, a list or a read of pods is not answered in time; failed deletions in two namespaces rule
- * that out. A single object may be unreadable.
+ * The object or namespace that may be at fault instead of the server. A namespace's owner can make webhooks slow and
+ * pods large, so that a deletion, a list or a read of pods is not answered in time; failed deletions in two namespaces
+ * rule that out. A single object may be unreadable.
  */
 function suspectOf({ verb, resource, path }: CountedCall, { reason, isOfOneObject }: ApiError): string | undefined {
   if (resourceName(resource) === resourceName(pods)) {

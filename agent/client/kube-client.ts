@@ -344,7 +344,7 @@ export class KubeClient {
 
   /**
    * The metadata of the written object; only name, namespace, uid and resourceVersion if it is long or otherwise
-   * unusable. Never an error, which would cause a successful write to be repeated.
+   * unusable. Throws only if even these cannot be read, because an error causes a successful write to be repeated.
    */
   async #written<T extends KubeObject>(resource: Resource<T>, call: ApiCall): Promise<T> {
     const answer = await this.#exchange.answer({ ...call, kept: identityKept });

@@ -78,7 +78,9 @@ export function missingIn(error: unknown): MissingPermission | undefined {
   return { user, verb, resource, group, namespace };
 }
 
-/** A key for the verb and the path without the object's name: …/pods/web/status and …/pods/db/status have the same. */
+/**
+ * A key for the verb and the path without the object's name: …/pods/web/status and …/pods/db/status have the same key.
+ */
 function kindOf({ verb, path }: PermissionRequest): string {
   const [, root = "", rest = ""] = /^(\/api\/[^/?]+|\/apis\/[^/?]+\/[^/?]+)([^?]*)/.exec(path) ?? [];
   const deps = rest.split("/").slice(1);

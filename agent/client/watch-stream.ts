@@ -154,7 +154,9 @@ function ownEvent<T extends KubeObject>(type: unknown, object: unknown, { resour
 const tooLong = <T extends KubeObject>(head: string, watched: WatchTarget<T>): WatchEvent<T> =>
   unusable(`an event of more than ${maxLineLength} bytes`, reducedHead(head, identityInEvent), watched);
 
-/** The event of a line that is not parsed as a whole. `text`: its type and the object's identity, if they were found. */
+/**
+ * The event of a line that is not parsed as a whole. `text`: its type and the object's identity, if they were found.
+ */
 function unusable<T extends KubeObject>(
   why: string,
   text: string | undefined,

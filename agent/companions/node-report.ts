@@ -62,11 +62,16 @@ const announceEvery: Millis = 60_000;
 const sensorsSettle: Millis = 660_000;
 /** Interval between reads of the Node, which may have been recreated. */
 const verifyEvery: Millis = 43_200_000;
-/** The same while another process with this board's name may be running. */
+/** Interval between reads of the Node while another process with this board's name may be running. */
 const verifySuspected: Millis = 600_000;
-/** A foreign announcement is suspicious for this long; the second one in that time proves a second process. */
+/**
+ * A foreign announcement is suspicious for this long; a second one in that time proves that there is a second process.
+ */
 const suspicion: Millis = 86_400_000;
-/** A collision is reported until no foreign announcement has been found for this long: both find the other's within 20 minutes. */
+/**
+ * A collision is reported until no foreign announcement has been found for this long. Each of the two processes finds
+ * the other's announcement within 20 minutes.
+ */
 const collisionLasts: Millis = 1_800_000;
 const pauses = { first: 30_000, max: 900_000 };
 /** Time limit for the write on shutdown. */
@@ -90,7 +95,7 @@ export class NodeReport implements Companion {
   #own: string | undefined;
   /** The version of the Node up to which its announcement has been examined. */
   #examined: string | undefined;
-  /** When an announcement was found in place of this process's own: the last two times. */
+  /** The last two instants at which a foreign announcement was found in place of this process's own. */
   #foreign: readonly Instant[] = [];
   #failures = 0;
 
@@ -135,7 +140,7 @@ export class NodeReport implements Companion {
     const every = this.#isSuspicious(now) || this.#deps.isLedByCopy() ? verifySuspected : verifyEvery;
     if (isOver(this.#verifiedAt, every, now)) await this.#verify(now, signal);
     this.#lookAtCache(now);
-    // First, because a board whose link fails before it has announced itself cannot be asked.
+    // First, because a board that has not announced itself before its link fails cannot be asked on the LAN.
     if (isOver(this.#announcedAt, announceEvery, now)) {
       await this.#announce(signal);
       this.#announcedAt = now;
@@ -174,7 +179,9 @@ export class NodeReport implements Companion {
     this.#verifiedAt = now;
   }
 
-  /** The cache shows earlier than a read that another process has replaced the announcement. */
+  /**
+   * Checks the cached Node, which shows sooner than the next read that another process has replaced the announcement.
+   */
   #lookAtCache(now: Instant): void {
     const { metadata } = this.#deps.cached() ?? {};
     if (metadata === undefined || !this.#examine(metadata, now)) return;
@@ -182,8 +189,8 @@ export class NodeReport implements Companion {
   }
 
   /**
-   * Whether this Node, if it is newer than the last one examined, has an announcement of another process in the place
-   * of this one's. An announcement that was removed proves nothing.
+   * Whether another process has replaced this process's announcement on this Node; false if the Node is no newer than
+   * the last one examined. An announcement that was removed proves nothing.
    */
   #examine({ uid, resourceVersion, annotations }: Node["metadata"], now: Instant): boolean {
     const before = this.#examined;
@@ -204,7 +211,7 @@ export class NodeReport implements Companion {
     return last !== undefined && elapsed(last, now) < suspicion;
   }
 
-  /** Whether another process writes this board's announcement in turns with this one. */
+  /** Whether this process and another one keep replacing each other's announcement. */
   #isCollision(now: Instant): boolean {
     const [first, second] = this.#foreign;
     if (first === undefined || second === undefined) return false;

@@ -50,7 +50,8 @@ export const isUnhealthy = ({ boot, crashes, crashed }: UpdateTrial, bootNow: st
   boot === bootNow && crashes >= tooManyCrashes && now - crashed < trialTime;
 
 /**
- * If the previous process had another version, the process in between, of this version, left no record, so it crashed.
+ * Whether the process before this start crashed. If the recorded process had another version, a process of this version
+ * ran after it and left no record, so it crashed.
  */
 const hasCrashed = ({ previous, version }: Start): boolean =>
   previous !== undefined && (previous.version !== version || crashCauses.has(previous.ending.cause));

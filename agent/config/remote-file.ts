@@ -15,7 +15,7 @@ const asideIn = (folder: string): string => path.join(folder, "remote.json.damag
  */
 const maxFileBytes = 4 * 1024 * 1024;
 
-/** What a new process found in the state folder. */
+/** The fleet settings that a new process found in the state folder. */
 export interface StartedRemote {
   readonly record: RemoteRecord;
   /** Where a damaged remote.json was moved; undefined if it was sound. */

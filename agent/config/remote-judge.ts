@@ -5,7 +5,7 @@ import { settings } from "./settings.ts";
 
 /**
  * Settings that the fleet must not change: the board's identity, its files, its API server, and the fleet's own rights.
- * A mistake in them would leave the board unreachable for a correction.
+ * After a mistake in one of them, the board might not be reachable for a correction.
  */
 const boardOnly: readonly string[] = [
   "site.name",

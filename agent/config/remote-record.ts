@@ -119,7 +119,7 @@ export const commitTrial = (record: RemoteRecord, document: Kept): RemoteRecord 
   lost: undefined,
 });
 
-/** The record after the trial was ended because of harm. `why`: the reason, reported to the fleet. */
+/** The record after a trial was ended because it did harm. `why`: the reason, reported to the fleet. */
 export function rollBack(record: RemoteRecord, why: string): RemoteRecord {
   const { trial } = record;
   if (!trial) return record;

@@ -35,9 +35,9 @@ export interface BoardVerdictDeps {
   readonly judge: () => SiteMemory | "no judge" | undefined;
   /** The operators' holds at this time; by default none. */
   readonly holds?: (now: Instant) => Holds;
-  /** The safety valve at this time; by default it is open. */
+  /** The safety valve at this time; by default it limits nothing. */
   readonly valve?: ValveAt;
-  /** The last words of boards; by default there are none. */
+  /** The LAN answers of boards; by default there are none. */
   readonly wordOf?: LanAnswerOf;
 }
 

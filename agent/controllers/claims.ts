@@ -26,8 +26,8 @@ export const mayAdopt = (owner: KubeObject, live: KubeObject | undefined): boole
   live?.metadata.uid === owner.metadata.uid && live.metadata.deletionTimestamp === undefined;
 
 /**
- * The write that makes `owner` the controller of an object. `resource`: the owner's. The patch requires only the
- * object's uid, not its resourceVersion, because other changes do not matter.
+ * The write that makes `owner`, an object of `resource`, the controller of `object`. The patch requires only the uid of
+ * `object`, not its resourceVersion, because other changes do not matter.
  */
 export const adoption = (resource: Resource<KubeObject>, owner: KubeObject, object: ObjectRef): Action => ({
   do: "patch",

@@ -30,7 +30,10 @@ interface Expected {
 
 export const nothingExpected: Expectations = new Map();
 
-/** An expected deletion is dropped after this time, as is every expectation of kube-controller-manager. */
+/**
+ * The expectation of a deletion is dropped after this time. kube-controller-manager does the same with every
+ * expectation.
+ */
 const dropAfter: Millis = 300_000;
 /**
  * A watch that keeps up delivers our own writes within `first`; after that, the API is asked at growing intervals. A
@@ -71,8 +74,8 @@ const isCreated = (action: Outcome["action"], resource: Resource<KubeObject>): b
   action.do === "create" && resourceName(action.resource) === resourceName(resource);
 
 /**
- * The expectations that the cache does not meet yet. Overdue creations and updates are checked in the API, and remain
- * expected while it has a newer object than the cache, because otherwise the object would be created again and again.
+ * The expectations that the cache does not meet yet. Overdue creations and updates are checked in the API. They remain
+ * expected while the API has a newer object than the cache; otherwise, the object would be created again and again.
  */
 export async function outstanding<T extends KubeObject>(
   expected: Expectations,

@@ -10,8 +10,8 @@ import type { Verdict } from "../judgement/verdict.ts";
 export type ValveRestraint = Extract<Restraint, { readonly why: "valve" }>;
 
 /**
- * The safety valve at a time, for acts on pods of a namespace or, without one, for taints of boards: of the acts of an
- * hour some are kept for taints, and each namespace has a share in the others.
+ * The state of the safety valve at a given time: for acts on the pods of `namespace` or, if that is absent, for taints
+ * of boards. Some of an hour's acts are kept for taints, and each namespace has a share of the others.
  */
 export type ValveAt = (now: Instant, namespace?: string) => ValveNow;
 
@@ -55,7 +55,9 @@ export const isLimitedOn = ({
 export const valveFact = (restraint: ValveRestraint | undefined): Pick<GateFacts, "valve"> =>
   restraint ? { valve: restraint.of } : {};
 
-/** The same for the deletion of a pod, which harms nothing if no kubelet has started it. */
+/**
+ * The facts about the valve for the deletion of a pod. The deletion harms nothing if no kubelet has started the pod.
+ */
 export const valveFactsOn = (pod: Pod, shut: ValveNow["shut"]): Pick<GateFacts, "valve" | "newPod"> => ({
   ...valveFact(shut?.restraint),
   ...(!wasAcceptedByKubelet(pod) && { newPod: true }),

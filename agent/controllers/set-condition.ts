@@ -2,8 +2,8 @@ import type { PodCondition } from "../api/core.ts";
 import type { Action, Cause, ObjectRef } from "../execution/actions.ts";
 
 /**
- * Sets one condition of a pod. Keeps its other conditions, and those members of this one that `condition` does not
- * name.
+ * Sets one condition of a pod. Keeps its other conditions, and those fields of this condition that `condition` leaves
+ * out.
  */
 export const setCondition = (target: ObjectRef, condition: PodCondition, cause?: Cause): Action => ({
   do: "patch",

@@ -36,8 +36,8 @@ interface DecidingPass {
 }
 
 /**
- * Records the outcome of decided acts. Implemented by DecisionBook. Deletions of pods that no kubelet has started are not
- * recorded: they harm nothing, and a tenant may bind any number of such pods to a lost board.
+ * Records the outcome of decided acts. Implemented by DecisionBook. Deletions of pods that no kubelet has started are
+ * not recorded: they harm nothing, and a tenant may bind any number of such pods to a lost board.
  */
 export interface Decisions {
   /** Records an act that was done or, with an error, that failed. */
@@ -82,8 +82,9 @@ const pause: Millis = 5000;
 const retry: Millis = 60_000;
 /**
  * Maximum number of open stories (records that may still change). At this limit, a hold displaces a failed story, and a
- * failure displaces one that has ended; otherwise, a story displaces one of the namespace that has most of them, if that
- * is more than its own has, or if it is about a board. If there is none to displace, no new story begins.
+ * failure displaces one that has ended. Otherwise, a new story displaces one of the namespace with the most open
+ * stories, if the new story's own namespace would still have fewer, or if the new story is about a board. If none can
+ * be displaced, no new story begins.
  */
 const maxOpen = 256;
 /** A failed story ends once the act has not been tried for this long; another attempt begins a new one. */
@@ -296,8 +297,9 @@ export class DecisionBook implements Decisions {
   }
 
   /**
-   * Adds the story to the open ones. Without room, the oldest that `givesWay` is dropped, or the oldest of the namespace
-   * that has most; if there is none, the story is not added. Returns whether it is open now.
+   * Adds the story to the open ones. If there is no room, the oldest one for which `givesWay` is true is dropped or,
+   * without such a story, the oldest of the namespace with the most. If none can be dropped, the story is not added.
+   * Returns whether it is open now.
    */
   #isOpened(id: string, story: Story, givesWay: (other: Story) => boolean): boolean {
     if (!this.#open.has(id) && this.#open.size >= maxOpen) {
@@ -309,7 +311,10 @@ export class DecisionBook implements Decisions {
     return true;
   }
 
-  /** The oldest open story of the namespace that has most, if it has more than that of a new record would have. */
+  /**
+   * The oldest open story of the namespace with the most of them; undefined if the new record's namespace would have at
+   * least as many.
+   */
   #ofLargestNamespace({ on }: DecisionRecord): readonly [string, Story] | undefined {
     const counts = new Map<string, number>();
     for (const { record } of this.#open.values()) {
@@ -386,7 +391,7 @@ export class DecisionBook implements Decisions {
 
   /** Marks the story to be stored with the next batch. */
   #keep(story: Story): void {
-    // Without room, because the disk fails or cannot keep up, the oldest is dropped; it remains in the log.
+    // If there is no room, because the disk fails or cannot keep up, the oldest story is dropped; the log still has it.
     const [oldest] = this.#waiting;
     if (!this.#waiting.has(story) && this.#waiting.size >= maxWaiting && oldest) this.#waiting.delete(oldest);
     this.#waiting.add(story);

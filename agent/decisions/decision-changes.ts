@@ -10,7 +10,7 @@ export interface NamedChange {
   readonly object: string;
   readonly board: string;
   readonly by: string;
-  /** What the act is based on. */
+  /** The facts on which the act is based, as a clause. */
   readonly because: string;
   /** Why it is held back. */
   readonly why?: Restraint["why"];

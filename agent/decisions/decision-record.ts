@@ -66,11 +66,9 @@ export interface DecisionRecord {
   /** The board that led, and its term. */
   readonly leader: string;
   readonly term: number;
-  /**
-   * The facts of the latest decision that changed the record; by them, the act was done, held back or no longer due.
-   */
+  /** The facts of the latest decision that changed the record: why the act was done, held back or no longer due. */
   readonly because: Because;
-  /** What else that decision weighed; absent in records of earlier versions. */
+  /** The other facts on which that decision rested; absent in records of earlier versions. */
   readonly gate?: GateFacts;
   readonly state: StoryState;
   /** When the act was first decided. */

@@ -16,8 +16,8 @@ export interface Grounds {
 }
 
 /**
- * What the rule of the act weighs in addition to `because` (`rulingOf` in judgement/ruling.ts). A member that does not
- * apply, or that this rule does not weigh, is absent, because a record has little room.
+ * The facts, in addition to `because`, on which the rule of the act depends (`rulingOf` in judgement/ruling.ts). A
+ * member that does not apply, or on which this rule does not depend, is absent, because a record has little room.
  */
 export interface GateFacts {
   readonly policy?: "evidence" | "kubernetes";
@@ -28,9 +28,9 @@ export interface GateFacts {
   /** Set if not every board has sent a heartbeat since the last outage. */
   readonly quarantine?: true;
   /**
-   * The board's kubelet may be about to withdraw its report: since the last outage, or since this leader took over the pod's
-   * window from an earlier one, and since its first report after that, no whole grace period has passed. Policy
-   * `kubernetes`: or the window, counted from the end of the outage, is not over.
+   * Set if the board's kubelet may still withdraw its report: less than a grace period has passed since the last
+   * outage, since this leader took over the pod's window from an earlier one, or since the kubelet's first report after
+   * that. Under policy `kubernetes`, it is also set while the window, counted from the end of the outage, is not over.
    */
   readonly awaited?: true;
   /** The remaining time of the freeze that covers the board. */
@@ -58,11 +58,13 @@ export interface GateFacts {
   readonly valve?: ValveLimit;
   /** Set if no kubelet has taken up the pod: it has no Ready condition. */
   readonly newPod?: true;
-  /** What an eviction would gain; absent if that was not weighed, because the act is held or not due anyway. */
+  /**
+   * The gain of an eviction; absent if the decision did not depend on it, because the act is held or not due anyway.
+   */
   readonly move?: MoveFacts;
 }
 
-/** What is known about a second copy of a pod on another board. */
+/** The known facts about a second copy of a pod on another board. */
 export interface MoveFacts {
   /** The controller of the pod. other: one that replaces the pod while the old one still exists. */
   readonly owner: "none" | "StatefulSet" | "DaemonSet" | "other";
@@ -71,8 +73,8 @@ export interface MoveFacts {
   /** The object that has the annotation. */
   readonly of?: "pod" | "namespace";
   /**
-   * Why no other board can take the pod; absent if one can, or if it does not matter. no board: no other one is Ready.
-   * placement: none that is Ready suits it. volume: its volume binds it to boards that are not Ready.
+   * Why no other board can take the pod; absent if one can, or if it does not matter. `no board`: no other board is
+   * Ready. `placement`: no Ready board suits the pod. `volume`: its volume binds it to boards that are not Ready.
    */
   readonly obstacle?: Obstacle;
 }
@@ -83,12 +85,13 @@ export type Obstacle = "no board" | "placement" | "volume";
 /** Why a pod stays on a silent board. */
 export type StayReason = "asked" | "asked unclearly" | "no owner" | "StatefulSet" | "DaemonSet" | Obstacle;
 
-/** What is known of a board since an operator confirmed it dead. */
+/** Whether a board has given a sign of life since an operator confirmed it dead. */
 export type Confirmed = "silent" | "heard";
 
 /**
- * What limits harmful acts: those of the last hour, that the rest of them is kept for taints, the share of a namespace,
- * the boards that are tainted, or that the acts of the last hour are unknown.
+ * The limit that holds harmful acts. acts: the acts of the last hour. pods: the same for acts on pods, because the rest
+ * of the limit is kept for taints. share: the share of a namespace. boards: the number of tainted boards. unknown: the
+ * acts of the last hour are not known.
  */
 export type ValveLimit = "acts" | "pods" | "share" | "boards" | "unknown";
 
@@ -117,7 +120,9 @@ export type Because =
       /** The operator who confirmed the board dead, and why; absent if the taint is not ours, or names no operator. */
       readonly by?: string;
       readonly reason?: string;
-      /** Our verdict about the board; absent if the declaration does not depend on it, or this agent judges no boards. */
+      /**
+       * Our verdict about the board; absent if the declaration does not depend on it, or this agent judges no boards.
+       */
       readonly silence?: SilenceFacts;
     };
 
@@ -138,13 +143,15 @@ export interface CountedQuestions {
   readonly overMs: Millis;
 }
 
-/** What the leader knew from asking a board that did not answer (judgement/lan-silence.ts). */
+/** The results of the leader's questions to a board that did not answer (judgement/lan-silence.ts). */
 export interface AskedFacts extends CountedQuestions {
   /** Set if the board answered this leader within the last day. */
   readonly calibrated?: true;
   /** Set if an earlier leader found the board lost, and no leader has heard from it since, by the API or on the LAN. */
   readonly foundLost?: true;
-  /** How long ago this leader asked the question to which the silent board last answered that it runs; absent if it never did. */
+  /**
+   * The age of the question to which the silent board last answered this leader that it runs; absent if it never did.
+   */
   readonly answeredMs?: Millis;
   /** Set if the board answered this leader after it had missed heartbeats; only questions since then are counted. */
   readonly answered?: true;
@@ -153,10 +160,10 @@ export interface AskedFacts extends CountedQuestions {
 }
 
 /**
- * What a board's word on the LAN shows (judgement/lan-answer.ts). kubelet down too long: its pods are no longer held. no
- * kubelet since boot: the board was restarted, and since then its kubelet has not reported and does not answer. no pods
- * since boot: its kubelet answers, but has not reached the API server since the restart, so it has started no pods, for
- * too long.
+ * The finding from a board's LAN answer (judgement/lan-answer.ts). kubelet down too long: its pods are no longer held.
+ * no kubelet since boot: the board was restarted, and since then its kubelet has not reported and does not answer. no
+ * pods since boot: its kubelet answers, but has not reached the API server since the restart, so it has started no
+ * pods, and that has lasted too long.
  */
 export type Heard =
   | "kubelet ok"
@@ -166,7 +173,7 @@ export type Heard =
   | "no kubelet since boot"
   | "no pods since boot";
 
-/** What the leader knew about a silent board. */
+/** The facts that the leader knew about a silent board. */
 export interface SilenceFacts {
   readonly verdict: VerdictName;
   /** The rule that led to the verdict, as a sentence. */
@@ -190,18 +197,18 @@ export interface SilenceFacts {
   readonly notLive?: true;
   /** Set if the leader runs on this board and the policy counts it as a witness. */
   readonly own?: true;
-  /** What the board's own word showed; absent if there was none, or the board was not asked. */
+  /** The finding from the board's LAN answer; absent if it gave none, or was not asked. */
   readonly heard?: Heard;
   /**
-   * What came of the questions that it did not answer; absent if it answered, if it was not asked, or if no board of the
-   * site answers this leader.
+   * The results of the questions that the board did not answer; absent if it answered, if it was not asked, or if no
+   * board of the site answers this leader.
    */
   readonly asked?: AskedFacts;
   /** How long harmful acts are held if those questions show nothing. */
   readonly holdMs?: Millis;
-  /** How much of that time was over under earlier leaders. */
+  /** How long the board was silent under earlier leaders, which counts towards that time. */
   readonly earlierMs?: Millis;
-  /** Set if the verdict holds harmful acts until the end of that time. */
+  /** Set if harmful acts are held until the end of that time. */
   readonly held?: true | undefined;
   /** The operator who confirmed that the board's zone is dead. */
   readonly confirmedBy?: string;
@@ -236,5 +243,7 @@ export type Restraint =
     }
   /** After a freeze, the boards take turns. */
   | { readonly why: "turn"; readonly leftMs: Millis }
-  /** An eviction would gain nothing, or the pod is to stay. `of`: the object whose annotation says so. */
+  /**
+   * An eviction would gain nothing, or an annotation keeps the pod where it is. `of`: the object with that annotation.
+   */
   | { readonly why: "no-gain"; readonly reason: StayReason; readonly of?: "pod" | "namespace" };

@@ -2,7 +2,7 @@ import type { Millis } from "../base/clock.ts";
 import type { DecisionRecord, StoredMoment } from "./decision-record.ts";
 import { linesOf, type StoryLine } from "./sentences.ts";
 
-/** What happened to a board and its pods, from when the board was lost until it was lost again. */
+/** The events of a board and its pods, from when the board was lost until it was lost again. */
 export interface Incident {
   readonly lines: readonly StoryLine[];
   /** The board whose Node was Ready again before this incident, although it was lost in the previous one. */
@@ -12,8 +12,8 @@ export interface Incident {
 interface Returned {
   readonly board: string;
   /**
-   * Whether the leader had received a heartbeat of it. Otherwise it may have returned under another leader, or not at all:
-   * a restore of the API server resets its Node.
+   * Whether the leader had received a heartbeat from the board. Otherwise it may have returned under another leader, or
+   * not at all: a restore of the API server resets its Node.
    */
   readonly isHeard: boolean;
 }
@@ -26,8 +26,8 @@ interface Event {
 }
 
 /**
- * Divides the events of these records into incidents, in the order of `when`. No record says that a board returned, but
- * one that is marked again had been Ready in between, and one whose taint is no longer due came back before it.
+ * Divides the events of these records into incidents, in the order of `when`. No record says that a board returned. But
+ * a board that is marked again was Ready in between, and a board whose taint is no longer due returned before that.
  */
 export function incidentsOf(
   records: readonly DecisionRecord[],
@@ -38,7 +38,7 @@ export function incidentsOf(
       const lines = linesOf(record);
       return lines.map((line, at) => ({ line, record, isEnd: at === lines.length - 1 && record.state !== "held" }));
     })
-    // A time that cannot be read stays where it is.
+    // An event whose time cannot be read stays where it is.
     .sort((a, b) => when(a.line.at) - when(b.line.at) || 0);
   const incidents: { lines: StoryLine[]; returned: Returned | undefined }[] = [];
   let before: Event[] = [];

@@ -42,7 +42,7 @@ export function headlineOf(record: DecisionRecord, time: ShowTime, end?: string)
   }
 }
 
-/** What happened in a story, in order. */
+/** The events of a story, in order. */
 export function linesOf(record: DecisionRecord): readonly StoryLine[] {
   const { on, state, last, restraints, failures, error } = record;
   const [subject, done] = [subjectText(on), doneText(record)];
@@ -158,7 +158,7 @@ function valveText({ of, count, limit }: Extract<Restraint, { readonly why: "val
   }
 }
 
-/** What happened to the object of an act, in words: "evicted from pi-3". */
+/** The effect of an act on its object, in words: "evicted from pi-3". */
 export function doneText({ act, board }: Pick<DecisionRecord, "act" | "board">): string {
   switch (act) {
     case "board-marked":

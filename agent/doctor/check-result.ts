@@ -22,7 +22,7 @@ export const warn = resultOf("warn");
 export const fail = resultOf("fail");
 export const skip = (reason: string): CheckResult => ({ level: "skip", message: reason });
 
-/** The verdict of a check that needs the API server when it could not be reached; api.tls reports why. */
+/** The verdict of a check that needs the API server, if the server could not be reached; api.tls reports why. */
 export const unreached = skip("the API server was not reached (api.tls)");
 
 const gravity: Readonly<Record<CheckLevel, number>> = { fail: 0, warn: 1, info: 2, ok: 3, skip: 4 };

@@ -34,6 +34,6 @@ export const configOf = ({ configuration }: Patient): Config | undefined =>
 interface SeenStatus {
   readonly status: Status;
   readonly isFresh: boolean;
-  /** Why the agent does not run, unless it does. `isGone`: its process has ended; otherwise it hangs. */
+  /** Why the agent is not running; absent if it is. `isGone`: its process has ended; otherwise it hangs. */
   readonly stale?: { readonly why: string; readonly isGone: boolean };
 }

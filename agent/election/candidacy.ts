@@ -39,7 +39,8 @@ export interface CandidacyDeps {
  *
  * 1. `beginAttempt`, before the Lease is read: ends a rest that is over.
  * 2. `noteRead`, after the read: decides whether the Lease is claimed now.
- * 3. If it is, one of `noteTermBegun` and `noteLateAnswer`. If the read or the claim failed, `noteFailure`.
+ * 3. If the Lease is claimed, either `noteTermBegun` or `noteLateAnswer`. If the read or the claim failed,
+ *    `noteFailure`.
  * 4. `noteTermEnded`, for a term that had begun.
  */
 export class Candidacy {
@@ -59,7 +60,7 @@ export class Candidacy {
    * count, because the other boards may not have been able to claim it either.
    */
   #shownFree: Millis = 0;
-  /** The reason when this board last found the Lease free. */
+  /** The `reason` when this board last found the Lease free. */
   #reason: string | undefined;
 
   constructor(ambient: Ambient, deps: CandidacyDeps) {
@@ -69,7 +70,7 @@ export class Candidacy {
     this.#rest = deps.formerRest && { ...deps.formerRest, isStored: true };
   }
 
-  /** When the current rest ordered by an operator ends unless the Lease changes; undefined if there is none. */
+  /** When the current rest ordered by an operator ends if the Lease stays as it is; undefined if there is none. */
   orderedUntil(now: Instant): Instant | undefined {
     if (!this.#rest?.isOrdered || !this.#isResting(now)) return undefined;
     const { until } = this.#rest;
@@ -135,14 +136,14 @@ export class Candidacy {
     this.#restAfterClaim(this.#fruitless.onTermEnded(ending, { ...term, isResting }));
   }
 
-  /** Makes this board not stand for `duration`. A restart ends this rest. */
+  /** Keeps this board from standing for election for `duration`. A restart ends this rest. */
   rest(why: string, duration: Millis): void {
     this.#rest = { until: shifted(this.#ambient.clock.now(), duration), why, isStored: false };
   }
 
   /**
-   * Makes this board not stand for `duration`, even after a restart. If the rest cannot be stored, throws without
-   * beginning it.
+   * Keeps this board from standing for election for `duration`, even after a restart. If the rest cannot be stored,
+   * throws without beginning it.
    */
   storeRest(why: string, duration: Millis, ordered: Pick<CandidacyBackoff, "isOrdered"> = {}): void {
     const rest: CandidacyBackoff = { until: shifted(this.#ambient.clock.now(), duration), why, ...ordered };

@@ -31,15 +31,13 @@ export interface ElectorView {
   readonly missedRenewals: number;
   /** Why this board does not stand for election; undefined if it stands. */
   readonly notStanding: string | undefined;
-  /**
-   * Until when it does not stand on an operator's order, unless the Lease changes; undefined if there is no such order.
-   */
+  /** When the rest that an operator ordered ends if the Lease stays as it is; undefined if there is none. */
   readonly orderedUntil: Instant | undefined;
   /** Whether, at the last answer, no board held the Lease, or its holder had not renewed it in time. */
   readonly isLeaderless: boolean;
   /**
-   * Why this board stands but does not lead although its claims are written to the Lease; undefined if that is not the
-   * case.
+   * Why this board does not lead although it stands for election and its claims are written to the Lease; undefined if
+   * that is not the case.
    */
   readonly fruitless: string | undefined;
   /**

@@ -18,7 +18,7 @@ export interface FollowerPaceDeps {
 const [firstRetry, laterRetry, retrySpread] = [1, 3, 4];
 
 /**
- * Slightly longer than a takeover, in which another board claims the Lease within two durations and a retry after the
+ * Slightly longer than the longest takeover: another board claims the Lease at most two durations and a retry after the
  * last write to it (`FollowerPace`).
  */
 export const maxTakeover = ({ duration, retry }: LeaseTiming): Millis => 2 * (duration + retry);
@@ -60,7 +60,8 @@ export class FollowerPace {
   }
 
   /**
-   * The pause after losing a claim to another board. The next read shows the leader; its time is random for each board.
+   * The pause after losing a claim to another board. The next read, which shows the leader, is at a random time on each
+   * board.
    */
   afterOvertaken(period: Millis): Millis {
     return this.#polls ? period : this.#timing.retry * this.#ambient.random.next();

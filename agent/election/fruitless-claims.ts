@@ -13,11 +13,11 @@ export type ClaimRest =
 /** After this many fruitless claims in a row, and after each additional one, the board rests. */
 const maxFruitless = 2;
 
-/** How long it rests if no other board made use of the last such rest. */
+/** How long the board rests after a rest in which no other board took the Lease. */
 const briefRest = ({ retry }: LeaseTiming): Millis => 2 * retry;
 
 /**
- * After this many brief rests in a row, there is a full one again, for the benefit of a board that has only recently
+ * After this many brief rests in a row, the next rest is a full one, for the benefit of a board that has only recently
  * become a standby.
  */
 const maxBriefRests = 3;
@@ -26,17 +26,18 @@ const maxBriefRests = 3;
 const heldDurations = 5;
 
 /**
- * The row of claims that were written to the Lease without winning a term that lasted. They keep the other boards from
- * leading, although this one does not lead either, so it rests after the second and each further one.
+ * Counts the claims in a row that were written to the Lease without winning a term that lasted. They keep the other
+ * boards from leading, although this board does not lead either, so it rests after the second claim and each further
+ * one.
  *
  * event                                           | effect
  * ------------------------------------------------|------------------------------------------------------------------
  * a claim is sent                                 | it is not counted yet
- * a read shows a write whose answer did not come, | counts the claim; if it is counted, the write arrived after the
+ * a read shows a write whose answer did not come, | counts the claim; if counted already, the write arrived after the
  * or the answer came too late                     | rest had begun: the rest starts over, for the others wait from now
  * a term expired before any renewal was answered  | counts the claim
  * it ended otherwise, before any was answered     | none: this board gave the Lease back, or lost it to another one
- * a term expired that was renewed for a while     | none yet: the next read shows whether its last renewals were written
+ * a term expired that was renewed for a while     | none yet: a read will show whether its last renewals were written
  * it was renewed, and lasted or ended otherwise   | ends the row
  * another board holds the Lease                   | ends the row: this one does not keep it from any board
  */

@@ -81,7 +81,9 @@ export class LeaderMemo {
     this.#shown = Math.max(this.#shown ?? term, term);
   }
 
-  /** The highest term that such a read has shown to this process; undefined if there was none. */
+  /**
+   * The highest term that a read outside of the election showed to this process; undefined if there was no such read.
+   */
   get shownTerm(): number | undefined {
     return this.#shown;
   }
@@ -91,8 +93,8 @@ export class LeaderMemo {
   }
 
   /**
-   * How many consecutive processes of this board ended in a term that had not reached `resetBrokenTerms`, because they
-   * crashed or hung, or the power was cut.
+   * How many processes of this board in a row crashed, hung or lost power during a term before `resetBrokenTerms` was
+   * called for it.
    */
   get brokenTerms(): number {
     if (this.#broken === undefined) {
@@ -109,17 +111,17 @@ export class LeaderMemo {
   }
 
   /**
-   * This process leaves the Lease to others because of the broken terms; the next one does not, unless terms break
-   * again. Otherwise, a site whose other boards only appear to stand by would have no leader as long as processes kept
-   * ending.
+   * Called when this process leaves the Lease to others because of the broken terms. The next process does not, unless
+   * terms break again; otherwise, a site whose other boards only appear to stand by would have no leader as long as
+   * processes kept ending.
    */
   deferred(): void {
     this.#set("broken", "0");
   }
 
   /**
-   * Stores a term that this board begins, which counts as broken until `resetBrokenTerms`. True if no other board has
-   * led since its last term, and this board has led no other site.
+   * Stores a term that this board begins, which counts as broken until `resetBrokenTerms`. True if, since this board's
+   * last term, no other board has led this site and this board has led no other site.
    */
   beginTerm(identity: string, term: number): boolean {
     const last = this.#facts.get(area, "last led") === this.#lease ? termIn(this.#get("term")) : undefined;

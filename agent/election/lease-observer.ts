@@ -37,8 +37,8 @@ export class LeaseObserver {
   #lastHolder: string | undefined;
 
   /**
-   * `formerTerm`: the highest term that earlier processes of this board saw; undefined if there is none. `shownTerm`: the
-   * highest term that this process read outside of the election. `remember` stores each new highest term for later
+   * `formerTerm`: the highest term that earlier processes of this board saw; undefined if there is none. `shownTerm`:
+   * the highest term that this process read outside of the election. `remember` stores each new highest term for later
    * processes of this board.
    */
   constructor(
@@ -71,7 +71,7 @@ export class LeaseObserver {
     return this.#holderSince;
   }
 
-  /** The last holder that this process saw the Lease lose or pass on; undefined if there was none. */
+  /** The last holder that this process saw give up or lose the Lease; undefined if there was none. */
   get lastHolder(): string | undefined {
     return this.#lastHolder;
   }

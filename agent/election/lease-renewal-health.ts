@@ -10,7 +10,7 @@ export interface LeaseRenewalHealth {
   readonly writtenAt: Instant | undefined;
   /** When the first of the renewals that have not succeeded was begun; undefined if the last one succeeded. */
   readonly pendingSince: Instant | undefined;
-  /** Number of those renewals that failed. If 0, the response may just be slow. */
+  /** Number of renewals that failed since `pendingSince`. If 0, the response may just be slow. */
   readonly failures: number;
   /** How long the last successful renewal took. */
   readonly lastTook: Millis;

@@ -14,17 +14,17 @@ import { type LeaseRecord, maxTerm } from "./lease-record.ts";
 /**
  * The meaning of the Lease for this board, and what follows from it:
  *
- * state     | the Lease                              | `blockedUntil` is from     | then a candidate         | a leader
- * ----------|----------------------------------------|----------------------------|--------------------------|-----------
- * absent    | does not exist                         | `formerHolderMayLeadUntil` | creates it               | steps down
- * free      | names no holder                        | `freeLeaseBlockedUntil`    | takes it (*)             | steps down
- * ours      | names this process                     | never blocked              | renews it; takes it (**) | renews it
- * inherited | names our last process, which is gone  | never blocked              | takes it                 | steps down
- * held      | names another process, or is outdated  | `holderMayLeadUntil`       | takes it                 | steps down
- * contested | as ours, but another process renews it | `holderMayLeadUntil`       | takes it                 | steps down
+ * state     | the Lease                             | `blockedUntil` is from     | then a candidate        | a leader
+ * ----------|---------------------------------------|----------------------------|-------------------------|-----------
+ * absent    | does not exist                        | `formerHolderMayLeadUntil` | creates it              | steps down
+ * free      | names no holder                       | `freeLeaseBlockedUntil`    | takes it (*)            | steps down
+ * ours      | names this process                    | never blocked              | renews it; takes it (+) | renews it
+ * inherited | names our last process, which is gone | never blocked              | takes it                | steps down
+ * held      | names another process, or is outdated | `holderMayLeadUntil`       | takes it                | steps down
+ * contested | ours, but another process renews it   | `holderMayLeadUntil`       | takes it                | steps down
  *
  * (*) if it names a successor, after that board's head start, which counts from `freeSince`: when this board first saw
- * the Lease free in this term, for this successor. (**) if it is outdated, which means that it is from a backup: it
+ * the Lease free in this term, for this successor. (+) if it is outdated, which means that it is from a backup: it
  * shows a term after which other boards have led.
  *
  * `blockedUntil`: before this instant, another process may believe that it leads, so this board must not lead; deleting
@@ -72,7 +72,7 @@ export interface LeaseReading {
   readonly isOwnRenewal: (renewal: number) => boolean;
   /**
    * The highest term that this board knows of from elsewhere: from its earlier processes, or from other readers of the
-   * Lease in this one; undefined if there is none.
+   * Lease in this process; undefined if there is none.
    */
   readonly knownTerm?: number | undefined;
 }
@@ -80,7 +80,7 @@ export interface LeaseReading {
 /** A reading of a Lease that exists. */
 type FoundLease = LeaseReading & { readonly record: LeaseRecord };
 
-/** This process as a candidate. Nothing of it changes while the process runs. */
+/** This process as a candidate. None of these values changes while the process runs. */
 export interface Candidate {
   readonly identity: string;
   /** This board's name, by which it recognises itself as a successor; undefined if it never is one. */

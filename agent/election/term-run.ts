@@ -82,8 +82,8 @@ const minPause: Millis = 500;
 
 /**
  * Runs one term, from the acquired Lease to the end of the term's work. Renews the Lease meanwhile, and releases it at
- * the end if it is still ours. How the term ended is stored once, in `term.over`: its signal stops the work and the
- * renewals.
+ * the end if it is still ours. The end of the term is recorded once, in `term.over`; the term's signal stops the work
+ * and the renewals.
  */
 export class TermRun {
   readonly term: LeaseTerm;
@@ -275,9 +275,9 @@ export class TermRun {
   }
 
   /**
-   * One renewal. Returns how the term ends if the Lease is no longer ours. After a conflict or a server error, the Lease
-   * is read and renewed again, as in client-go, because another client may have changed a label, or our own renewal may
-   * have been written although its answer was lost. Without any answer, another request is pointless.
+   * One renewal. Returns how the term ends if the Lease is no longer ours. After a conflict or a server error, the
+   * Lease is read and renewed again, as in client-go, because another client may have changed a label, or our own
+   * renewal may have been written although its answer was lost. Without any answer, another request is pointless.
    */
   async #renew(signal: AbortSignal): Promise<TermEnding | undefined> {
     const { lock, observer, onRead } = this.#deps;

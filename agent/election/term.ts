@@ -27,8 +27,8 @@ export interface TermLimits {
 }
 
 /**
- * The validity of a term of this board: until `until`, which each renewal extends, unless it is ended before. It ends
- * once and for one reason (`over`), and never becomes valid again, even if the answer to a renewal arrives late.
+ * A term of this board, valid until `until`, which each renewal extends, unless it is ended earlier. It ends once and
+ * for one reason (`over`), and never becomes valid again, even if the answer to a renewal arrives late.
  */
 export class LeaseTerm implements Term {
   readonly number: number;

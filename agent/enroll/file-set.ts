@@ -47,9 +47,7 @@ export function finish(ledger: string): readonly string[] {
   return paths;
 }
 
-/**
- * The paths in the ledger. A damaged ledger yields none, because the enrolment must be repeated and must not fail here.
- */
+/** The paths in the ledger; none if it is damaged. The enrolment must then be repeated, and must not fail here. */
 function pathsIn(ledger: string): readonly string[] {
   if (!existsSync(ledger)) return [];
   try {

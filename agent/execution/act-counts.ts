@@ -5,8 +5,8 @@ import { RollingCount } from "../base/time/rolling-count.ts";
 import type { Action, EventAction } from "./actions.ts";
 
 /**
- * The kinds of harmful acts. Several acts on the same pod count separately; deletions of pods that no kubelet has started
- * count as none.
+ * The kinds of harmful acts. Several acts on the same pod count separately; deletions of pods that no kubelet has
+ * started are not counted.
  */
 export const acts = [
   /** Ready=Unknown was written for a silent board. */

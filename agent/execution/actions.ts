@@ -107,8 +107,8 @@ export type Action = Common &
   );
 
 /**
- * Whether the action says or concludes that a board is silent, or evicts because its kubelet reports it as not ready: an
- * outage since the site was read makes it void.
+ * Whether an outage since the site was read makes the action void: it says or assumes that a board is silent, or evicts
+ * a pod because the kubelet reports its board as not ready.
  */
 export const dependsOnLiveWatch = ({ cause, grounds }: Action): boolean =>
   cause !== undefined || grounds?.act === "board-marked" || (grounds !== undefined && isEvictionOfLifecycle(grounds));
@@ -161,8 +161,8 @@ export const overtakenBy = (outcomes: readonly Outcome[], resource: Resource<Kub
 
 /**
  * The result of an action. `at`: when the result was known; undefined if the action was not sent. `object`: name, uid
- * and resourceVersion of the written object, for a later write of the same pass. `wasUncertain`: an earlier attempt of the
- * same write was answered by a server error, after which it may have taken effect.
+ * and resourceVersion of the written object, for a later write of the same pass. `wasUncertain`: an earlier attempt of
+ * the same write was answered by a server error, after which it may have taken effect.
  */
 export type Outcome = { readonly action: Action; readonly at?: Instant } & (
   | { readonly ok: true; readonly object?: KubeObject }

@@ -26,8 +26,8 @@ export function chainsOf(actions: readonly Action[]): readonly Chain[] {
 export const creates = (chain: Chain): boolean => chain.some(({ action }) => action.do === "create");
 
 /**
- * What an action of a chain is for: the removal that it prepares or announces, or else itself. A mark on a pod is not
- * sent if the deletion that follows it may not be.
+ * The purpose of an action in a chain: the removal that it prepares or announces, or else the action itself. A mark on
+ * a pod is not sent if the deletion that follows it may not be sent.
  */
 export const purposeOf = (chain: Chain, { action, index }: QueuedAction): Action =>
   chain.find((later) => later.index >= index && isRemoval(later.action))?.action ?? action;

@@ -6,19 +6,19 @@ export interface EventLimits {
   /** Number of Events of any kind that an object may cause in a burst; after that, one per `refill`. */
   readonly burst: number;
   readonly refill: Millis;
-  /** From the message with this number on, Events that differ only in their message are combined into one. */
+  /** Of the Events that differ only in their message, those from this number on are combined into one. */
   readonly similar: number;
   /** After this time without a similar Event, messages are counted anew. */
   readonly similarWindow: Millis;
   /** Maximum number of objects remembered. */
   readonly objects: number;
-  /** Maximum number of an object's kinds of Events that are remembered, and of its written Events. */
+  /** Maximum number of kinds of Events that are remembered for each object, and of its written Events. */
   readonly perObject: number;
 }
 
 /**
- * The limits of client-go, except that it remembers 4096 objects, kinds and written Events each. 256 objects with six
- * Events of three kinds take about 1 MB.
+ * The limits of client-go, except that client-go remembers 4096 objects, 4096 kinds and 4096 written Events. 256
+ * objects with six Events of three kinds take about 1 MB.
  */
 const eventLimits: EventLimits = {
   burst: 25,
@@ -39,7 +39,7 @@ export interface WrittenEvent {
 export interface Correlation {
   /** The message to write: the Event's own, or a combined one once there are many similar Events. */
   readonly message: string;
-  /** Events with the same key are one: it is written once, and its count grows. */
+  /** Events with the same key are written as a single one, whose count grows. */
   readonly key: string;
 }
 
@@ -65,12 +65,14 @@ interface Kind {
  *
  * An Event passes through these methods, in this order:
  *
- * 1. `correlate`, once, when it is recorded: counts it among the similar ones. If an Event with its key still waits to be
- *    sent, that one takes its message and count, and it goes no further.
+ * 1. `correlate`, once, when it is recorded: counts it among the similar ones. If an earlier Event with its key still
+ *    waits to be sent, the earlier one takes over the message and is counted once more, and the new one goes no
+ *    further.
  * 2. `admits`, once, before it is queued: takes a token. Without one, the Event is dropped.
- * 3. `lastWritten`, when it is sent: the Event that its key wrote before is patched, or else a new one is created.
- * 4. `recordWritten`, after the answer. If the Event to be patched no longer exists: `forgetWritten`, and a new
- *    one is created.
+ * 3. `lastWritten`, when it is sent: the Event that was written before under its key is patched, or else a new one is
+ *    created.
+ * 4. `recordWritten`, after the answer. If the Event to be patched no longer exists: `forgetWritten`, and a new one is
+ *    created.
  */
 export class EventCorrelator {
   readonly #limits: EventLimits;

@@ -20,8 +20,8 @@ const component = "siteward";
 const maxQueueLength = 200;
 
 /**
- * client-go tries twelve times. Here, Events are sent one at a time, so after half a minute without an answer, those
- * behind are worth more than this one.
+ * client-go tries twelve times. Here, Events are sent one at a time, so after half a minute without an answer, the
+ * Events that wait behind it are worth more than this one.
  */
 const attempts = 4;
 
@@ -34,7 +34,7 @@ const maxMessageLength = 1024;
 /** An Event that has not been sent yet, with the number of its repetitions until then. */
 interface Pending {
   readonly event: EventAction;
-  /** By which the EventCorrelator knows it. */
+  /** The key by which the EventCorrelator knows the Event. */
   readonly key: string;
   readonly first: Instant;
   message: string;
@@ -128,7 +128,10 @@ export class EventRecorder implements EventSink {
     this.#correlator.recordWritten(event, key, written, this.#ambient.clock.now());
   }
 
-  /** Adds to the count of a written Event; undefined if it no longer exists, since API servers keep Events for an hour by default. */
+  /**
+   * Adds to the count of a written Event; undefined if it no longer exists, because API servers keep Events for an hour
+   * by default.
+   */
   async #repeat(
     last: WrittenEvent,
     { event, key, last: lastTime, message, count }: Pending,

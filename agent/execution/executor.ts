@@ -75,8 +75,8 @@ export class OrderOverError extends Error implements HasDisposition {
 /** Limits the harmful acts of a site (docs/judgement.md#safety-valve). */
 export interface SafetyValve {
   /**
-   * Resolves once the act is counted, with a function to be called with its effect. Rejects if the valve holds the act.
-   * `namespace`: that of the pod; undefined if the act is the taint of a board.
+   * Resolves, once the act is counted, to a function that must be called with the effect of the act. Rejects if the
+   * valve holds the act. `namespace`: that of the pod; undefined if the act is the taint of a board.
    */
   admit(act: string, namespace: string | undefined): Promise<(effect: "done" | "uncertain" | "none") => void>;
 }
@@ -91,7 +91,7 @@ export interface ActingPass {
   readonly moved: () => void;
   /** Writes not sent within this time are postponed; undefined if they wait without a limit. */
   readonly patience?: Millis | undefined;
-  /** The lane in which writes wait for their turn; undefined for the first. */
+  /** The lane in which writes wait for their turn; undefined for the first lane. */
   readonly lane?: Lane | undefined;
 }
 
@@ -211,7 +211,8 @@ export class Executor {
     try {
       fence(this.#ambient.clock, term)();
       const settle = await this.#valve.admit(nameOf(action, pass.by), namespaceOf(action));
-      // The Lease now counts the act, so it may take longer than the pass. Fence, outages and freezes still end it.
+      // The Lease now counts the act, so the act may take longer than the pass. The fence, an outage or a freeze can
+      // still prevent it.
       const failure = await this.#run(chain, outcomes, term, { ...pass, patience: term.signal });
       settle(effectOf(outcomes[index]));
       return failure;
@@ -380,7 +381,7 @@ const limitedActs: ReadonlySet<Act> = new Set(["board-tainted", "pod-evicted", "
 const nameOf = (action: Action, by: string | undefined): string =>
   `${by} ${action.do} ${"target" in action ? action.target.uid : ""}`;
 
-/** The namespace of the pod that an act deletes; undefined for one on a board. */
+/** The namespace of the pod that an act deletes; undefined for the taint of a board. */
 const namespaceOf = (action: Action): string | undefined =>
   "target" in action && action.target.resource.kind === "Pod" ? action.target.namespace : undefined;
 

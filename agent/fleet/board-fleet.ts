@@ -45,7 +45,7 @@ export interface BoardFleetDeps {
   readonly reload: ConfigKeeperDeps["reload"];
   /** Validation errors of the fleet's settings on this board. Without errors, they may be applied. */
   readonly judge: (document: Kept) => readonly Fault[];
-  /** Why the signature of a document, bad or missing, makes it unacceptable; undefined if it does not. */
+  /** Why a document is refused for a bad or missing signature; undefined if it is not. */
   readonly unsigned: (message: SignedMessage) => Fault | undefined;
   readonly clockState: () => ClockState;
   readonly status: () => Status | undefined;
@@ -144,7 +144,7 @@ export class BoardFleet implements FleetEventSink {
   }
 
   /**
-   * Runs until the signal aborts, with commands handed to the desk. Failures are logged and retried; they never end the
+   * Runs until the signal aborts, and hands commands to the desk. Failures are logged and retried; they never end the
    * agent.
    */
   async run(signal: AbortSignal, desk: CommandTaker): Promise<void> {

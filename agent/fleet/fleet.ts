@@ -67,7 +67,10 @@ export class Fleet {
   #nextAttempt: Instant | undefined;
   /** The credentials of the current connection, or of the last one that came up. */
   #tls: Tls | undefined;
-  /** The credentials to use instead of those in the files, with which no connection could be established. */
+  /**
+   * Credentials to use instead of those in the files, because no connection could be established with the latter;
+   * undefined if the files are used.
+   */
   #keeps: Tls | undefined;
   /** Aborted to end the current connection and open another one. */
   #again = new AbortController();
@@ -218,7 +221,7 @@ export class Fleet {
       const tls = url.protocol === "mqtts:" ? (this.#keeps ?? this.#deps.credentials()) : undefined;
       const session = { number: this.#nextSession(), bootId };
       this.#session = session.number;
-      // Registered even before connecting, because queued messages may arrive together with the CONNACK.
+      // The gate must be reset even before connecting, because queued messages may arrive together with the CONNACK.
       this.#deps.gate.begin(clock.now());
       // A message that is handled after the end of its connection does not prove that the link is up.
       const ready = (): void => {

@@ -195,7 +195,7 @@ export class Intake {
   }
 
   /**
-   * Sends an answer that cannot be stored from memory. This is done for answers to reads, and to commands that are
+   * Sends an answer from memory if it cannot be stored. This is done for answers to reads, and to commands that are
    * refused because nothing can be stored (docs/interfaces.md#order-of-checks, row 23).
    */
   #respondFromMemory(message: MqttMessage, error: unknown): void {

@@ -19,7 +19,7 @@ export interface Pace {
   readonly short: readonly Instant[];
 }
 
-/** The pace after no failures. */
+/** The initial pace, before any failure. */
 export const rested: Pace = { failures: 0, short: [] };
 
 export interface EndedLink {

@@ -35,7 +35,7 @@ const farewell: Millis = 1500;
 
 /**
  * Runs one connection from its CONNACK to its end: presence, subscriptions, then pending messages. Returns why it
- * ended; throws if the storage fails. It ends at most twice `farewell` after `stop` aborts.
+ * ended; throws if the storage fails. Once `stop` aborts, the connection ends within twice `farewell`.
  */
 export async function live(ambient: Ambient, deps: SessionDeps, stop: AbortSignal): Promise<LinkError> {
   const { link, identity } = deps;
@@ -43,8 +43,8 @@ export async function live(ambient: Ambient, deps: SessionDeps, stop: AbortSigna
   let parting: Promise<void> | undefined;
   const part = (): void => {
     tasks.stop();
-    // Started immediately, because the tasks end with the connection, and their end rejects the acknowledgements
-    // awaited here.
+    // Started immediately, not once the tasks have ended: they end only with the connection, and then the
+    // acknowledgements that `leave` awaits would be rejected.
     parting = leave(ambient, deps, stop);
   };
   void link.ended.then((error) => tasks.stop(error));

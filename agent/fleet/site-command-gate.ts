@@ -15,8 +15,8 @@ export type GateDecision = "take" | "late" | "ignore";
 
 /**
  * Decides when this board subscribes to site commands, so that exactly one board executes and answers each command. The
- * gate is kept from one connection to the next, because the broker queues commands for an offline leader, even those
- * that the next leader also receives.
+ * gate outlives a connection, because the broker queues commands for an offline leader, even those that the next leader
+ * also receives.
  */
 export class SiteCommandGate {
   /** The last term in which this board subscribed. */

@@ -2,7 +2,7 @@ import { elapsed, type Instant, type Millis } from "../base/clock.ts";
 
 /** How many harmful acts the safety valve permits (docs/judgement.md#safety-valve). */
 export interface ActLimits {
-  /** In any hour; Infinity while an operator has released the valve. */
+  /** The number of acts in any hour; Infinity while an operator has released the valve. */
   readonly acts: (now: Instant) => number;
   /** The part of the acts on pods that the pods of one namespace may use, between 0 and 1. */
   readonly shareOf: (namespace: string, now: Instant) => number;
@@ -13,14 +13,14 @@ export interface ActLimits {
 /** The default limit: this number of acts, or this share of the site's pods if that is more. */
 const minActs = 10;
 const shareOfPods = 0.2;
-/** The share of a namespace that has fewer of the site's pods. */
+/** The minimum share of a namespace. A namespace with a larger share of the site's pods gets that instead. */
 const minShare = 0.5;
-/** How long the numbers of pods are reused, because the limits are needed for each act. */
+/** How long a count of the pods is reused, because the limits are needed for each act. */
 const countedFor: Millis = 10_000;
 
 /**
- * The limits by the setting, or else by the numbers of pods in each namespace that a kubelet has taken up and that have
- * not ended: of others a tenant can create any number.
+ * The limits of acts: the setting or, without one, a share of the site's pods. Only pods that a kubelet has accepted
+ * and that have not ended are counted, because a tenant can create any number of others.
  */
 export function actLimits(setting: number | undefined, podsByNamespace: () => ReadonlyMap<string, number>): ActLimits {
   let counted: { readonly at: Instant; readonly pods: ReadonlyMap<string, number>; readonly all: number } | undefined;

@@ -55,12 +55,16 @@ export interface HoldChange {
    */
   readonly effect: "at once" | "once written";
   /**
-   * Aborts when the order is over: it is not begun after that, and a permissive change that is not written is undone.
+   * Aborts when the order is over: its change is not begun after that, and a permissive change that is not written yet
+   * is undone.
    */
   readonly signal: AbortSignal;
 }
 
-/** The turn of a change: all changes that were ordered before it are complete, and none that was ordered after it. */
+/**
+ * The turn of a change: the moment at which all changes ordered before it are complete, and none ordered after it has
+ * begun.
+ */
 export interface HoldTurn {
   readonly at: Instant;
   /** The holds before the change. */
@@ -95,11 +99,11 @@ const permitting = { confirmed: new Map(), release: undefined } as const;
 /** How long a change may take to be written to the Lease; after that its command fails. */
 const patience: Millis = 15_000;
 /**
- * Interval between updates of the remaining times in the annotation, if it has only restrictions or is long. A change
- * of leader may prolong a restriction by this interval, and shorten a permission.
+ * Interval between updates of the remaining times in an annotation that has no permissions, or is long (`shortText`). A
+ * change of leader may prolong a restriction by this interval, and shorten a permission.
  */
 const freshness: Millis = 30_000;
-/** Maximum length of a text with permissions that each renewal updates. */
+/** A text with permissions is updated at each renewal if it has at most this many characters. */
 const shortText = 2048;
 /**
  * Interval between writes of the board's own copy. A reboot may prolong a hold by this interval if the Lease was also
@@ -189,8 +193,9 @@ export class HoldBook {
       confirmed: [...this.#holds.confirmed.keys()],
       released: this.#holds.release !== undefined,
     });
-    // The Lease was recreated or restored, so it needs the holds for the next leader. Permissions are written because
-    // otherwise they would never end on a site whose terms all end before their first renewal.
+    // The Lease was recreated or restored, so it needs the holds for the next leader. Permissions are always written
+    // again: on a site whose terms all end before their first renewal, their remaining times would otherwise never
+    // decrease.
     const isOutdated = found === undefined || isOlder || permits(this.#settled);
     if (!this.#isUndecided && isOutdated) this.#publishLater();
   }
@@ -244,7 +249,7 @@ export class HoldBook {
     return this.#holds;
   }
 
-  /** The turn of a change that is ordered now, if all changes before it succeed. */
+  /** The turn that a change ordered now would have if all changes before it succeed. */
   expected(): Omit<HoldTurn, "isChange"> {
     const now = this.#ambient.clock.now();
     return { at: now, before: this.#open.reduce((holds, { edit }) => edit(holds, now), prune(this.#settled, now)) };
@@ -301,7 +306,7 @@ export class HoldBook {
       if (this.#term !== term) throw new LeaseNotWrittenError("the term ended before the change was written");
       return await this.#settle(edit, until);
     } finally {
-      // Before the next turn, so that a permission is never in force if a later change withdraws it.
+      // Done before the next turn begins, so that a permission never comes into force if a later change withdraws it.
       this.#open = this.#open.filter((other) => other !== change);
       this.#apply();
       if (hasTurn) this.#turns.release();
@@ -330,7 +335,8 @@ export class HoldBook {
     } catch (error) {
       if (this.#term === term) {
         this.#pending = undefined;
-        // It counts as a change, because a board that has read the undone one takes fewer changes for a restore.
+        // The undoing counts as a change as well. Otherwise, a board that has read the undone change would find fewer
+        // changes on the Lease, and conclude that the Lease was restored from a backup.
         this.#settled = { ...before, changes: after.changes };
         this.#publishLater();
       }
@@ -420,7 +426,7 @@ export class HoldBook {
     if (!this.#isUndecided) this.#memory.write(this.#settled, this.#lease, now);
   }
 
-  /** Puts into force what is settled, and the open changes that take effect at once. */
+  /** Puts the settled holds into force, with the open changes that take effect at once. */
   #apply(): void {
     const now = this.#ambient.clock.now();
     const restrictions = this.#open.filter(({ effect }) => effect === "at once");

@@ -25,7 +25,7 @@ export type HoldScope =
  */
 export type Freeze = Hold & HoldScope & { readonly slowEnd: Instant };
 
-/** An operator's statement that those boards of a zone are dead that were silent at the time. */
+/** An operator's statement that the boards of a zone that were silent at the time are dead. */
 export interface Confirmation extends Hold {
   /**
    * The last signs of life of those boards, as digests (see `digestOfSign`). Once a board gives another sign, it is
@@ -95,8 +95,8 @@ export const freezeOn = ({ freezes }: Holds, place: Place, now: Instant): Freeze
   latest([...freezes.values()].filter((freeze) => isRunning(freeze, now) && covers(freeze, place)));
 
 /**
- * The freeze that has ended but still slows evictions in this zone; undefined if there is none. A freeze of one board
- * never does.
+ * The freeze that has ended but still slows evictions in this zone; undefined if there is none. A freeze of a single
+ * board slows nothing after its end.
  */
 export const slowAfter = ({ freezes }: Holds, zone: string, now: Instant): Freeze | undefined =>
   latest(
@@ -142,7 +142,7 @@ export const permits = ({ confirmed, release }: Holds): boolean => confirmed.siz
 export const runningRelease = ({ release }: Holds, now: Instant): Hold | undefined =>
   release && isRunning(release, now) ? release : undefined;
 
-/** The release under its name, if there is one. */
+/** The release as a map with the key "valve", like the other holds; empty if there is none. */
 export const releaseOf = ({ release }: Holds): ReadonlyMap<string, Hold> => new Map(release && [["valve", release]]);
 
 export const isRunning = ({ end }: Hold, now: Instant): boolean => isAfter(end, now);
@@ -211,8 +211,8 @@ export const holdsAnnotation = "siteward.dev/holds";
 
 /**
  * Encodes the remaining time of each hold, not its end, because boards share no clock. The field `until` is for human
- * readers only. The text may be read up to `stands` later, so permissions have the time that will remain then: a change
- * of leader may prolong a restriction, and shorten a permission.
+ * readers only. The text may be read up to `stands` later, so permissions are written with the time that will remain
+ * then: a change of leader may prolong a restriction, and shorten a permission.
  */
 export function encodeHolds(
   { freezes, pauses, confirmed, release, changes, foreign }: Holds,

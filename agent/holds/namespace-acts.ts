@@ -8,8 +8,8 @@ export interface NamespaceCount {
 }
 
 /**
- * The acts on pods within the last hour, by namespace. They belong to a term: the next leader counts from the beginning,
- * and gives each namespace its share of what the hour has left.
+ * The acts on pods within the last hour, by namespace. They belong to a term: the next leader counts from the
+ * beginning, and gives each namespace its share of the acts that are left in the hour.
  */
 export class NamespaceActs {
   readonly #acts = new Map<string, readonly CountedActs[]>();
@@ -27,7 +27,7 @@ export class NamespaceActs {
     return actsWithin({ acts: this.#acts.get(namespace) ?? [], admitted: 0 }, now);
   }
 
-  /** The namespaces with the most acts, most first. */
+  /** The namespaces with the most acts, in descending order. */
   most(count: number, now: Instant): readonly NamespaceCount[] {
     for (const namespace of this.#acts.keys()) if (this.of(namespace, now) === 0) this.#acts.delete(namespace);
     return [...this.#acts.keys()]
@@ -36,7 +36,7 @@ export class NamespaceActs {
       .slice(0, count);
   }
 
-  /** The acts of all namespaces together, and how many of the given ones have used none. */
+  /** The acts of all namespaces together, and how many of the given namespaces have used no act (`idle`). */
   all(
     namespaces: Pick<ReadonlySet<string>, "size" | "has">,
     now: Instant,

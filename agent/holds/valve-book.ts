@@ -31,7 +31,7 @@ export interface ValveBookDeps {
   readonly memory: ValveMemory;
   /** Writes the carried annotations into the Lease now; resolves once the Lease has them. */
   readonly publish: () => Promise<void>;
-  /** Called when the valve begins to hold acts, and when it holds none any longer; not at the end of a term. */
+  /** Called when the valve begins to hold acts, and when it no longer holds any; not at the end of a term. */
   readonly changed: (isHolding: boolean) => void;
 }
 
@@ -52,13 +52,13 @@ export interface ValveView {
   /** Not every act of the last hour is known, so none is admitted. */
   readonly isUnknown: boolean;
   /**
-   * What is used up first: all acts of the hour, those that are not kept for taints, or the share of the namespace in
-   * them.
+   * The limit that is reached first. acts: all acts of the hour. pods: the part of them that is not kept for taints.
+   * share: the share of the namespace in that part.
    */
   readonly of: "acts" | "pods" | "share";
-  /** The acts on pods of the namespace; undefined if the view is not that of one. */
+  /** The acts on pods of the namespace; undefined in a view without a namespace. */
   readonly usedByNamespace: number | undefined;
-  /** When the valve admits an act again; undefined if the passage of time alone does not lead to that. */
+  /** When the valve admits an act again; undefined if waiting alone does not help. */
   readonly opensAt: Instant | undefined;
 }
 
@@ -78,7 +78,7 @@ export class ValveBook {
   readonly #deps: ValveBookDeps;
   /** The acts that were done or may have been. `admitted` and `total` are set when the valve is encoded. */
   #valve: Valve = newValve;
-  /** Acts under way. */
+  /** Acts that were admitted and whose effect is not known yet. */
   #sent = 0;
   /** Acts that are on the Lease but were not sent, and so may be sent immediately. */
   #free = 0;
@@ -92,7 +92,7 @@ export class ValveBook {
   #writtenTotal = 0;
   /** Uncertain acts, with the time at which they were counted. */
   readonly #uncertain = new Map<string, Instant>();
-  /** Includes acts under way. */
+  /** Acts on pods in this term, including those that were admitted and whose effect is not known yet. */
   readonly #byNamespace = new NamespaceActs();
   #own: OwnCopy | undefined;
   #lease = "";
@@ -166,7 +166,7 @@ export class ValveBook {
   /** The text for the Lease's annotation; undefined if another board leads. */
   carried(): string | undefined {
     if (!this.#leads) return undefined;
-    // Unused acts are given back, and are counted until the Lease shows that.
+    // Acts that no caller waits for are given back. They count against the limit until this text is on the Lease.
     if (this.#waiting.size === 0) this.#free = 0;
     return encodeValve(this.#current, this.#ambient.clock.now());
   }
@@ -189,9 +189,9 @@ export class ValveBook {
     };
   }
 
-  /** What the valve permits now: on pods of this namespace or, without one, on boards. */
+  /** The view of the valve for acts on pods of this namespace or, without one, for taints of boards. */
   view(limits: ActLimits, now: Instant, namespace?: string): ValveView {
-    // Free acts are on the Lease, but may be sent at once or are given back.
+    // Without the free acts: they are on the Lease, but can be sent at once, or will be given back.
     const valve = { ...this.#current, admitted: this.#sent + this.#asked };
     const limit = limits.acts(now);
     const acts = actsWithin(valve, now);
@@ -226,7 +226,7 @@ export class ValveBook {
     return { ...this.#valve, admitted: this.#sent + this.#free + this.#asked, total: this.#total };
   }
 
-  /** Takes an act, and returns when that was. */
+  /** Takes one act; if none is free, first writes further acts to the Lease. Returns when the act was taken. */
   async #take(limits: ActLimits, namespace: string | undefined, term: number): Promise<Instant> {
     this.#waiting.set(namespace, (this.#waiting.get(namespace) ?? 0) + 1);
     try {
@@ -244,7 +244,7 @@ export class ValveBook {
     }
   }
 
-  /** Takes over the count of an earlier attempt whose effect is uncertain. */
+  /** Reuses the count of an earlier attempt whose effect is uncertain. Returns whether there was such an attempt. */
   #isTakenAgain(act: string): boolean {
     const at = this.#uncertain.get(act);
     this.#uncertain.delete(act);
@@ -254,7 +254,9 @@ export class ValveBook {
     return true;
   }
 
-  /** Takes an act that the Lease has, and returns when that was; undefined if there is none for this namespace. */
+  /**
+   * Takes an act that is already on the Lease. Returns when it was taken; undefined if none is free for this namespace.
+   */
   #taken(limits: ActLimits, namespace: string | undefined): Instant | undefined {
     const now = this.#ambient.clock.now();
     const used = { ...this.#valve, admitted: this.#sent };
@@ -288,7 +290,7 @@ export class ValveBook {
 
   async #write(limits: ActLimits, term: number): Promise<void> {
     const { clock } = this.#ambient;
-    // Callers of the same moment share a write.
+    // Calls that are made at the same moment share a write.
     await Promise.resolve();
     const room = this.#roomForWaiting(limits, clock.now());
     this.#asked = room;
@@ -300,14 +302,17 @@ export class ValveBook {
       this.#free += room;
       this.#writtenTotal = total;
     } finally {
-      // The next write begins after this one, even in a new term.
+      // Correct even in a new term, because the next write begins only after this one.
       this.#asked = 0;
     }
     this.#own = { valve: this.#current, lease: this.#lease, at: clock.now() };
     this.#deps.memory.write(this.#own, "at once");
   }
 
-  /** How many of the waiting callers the limits permit: all those for pods together leave what is kept for taints. */
+  /**
+   * For how many of the waiting callers the limits have room. The callers for pods together must leave the acts that
+   * are kept for taints.
+   */
   #roomForWaiting(limits: ActLimits, now: Instant): number {
     const valve = this.#current;
     const limit = limits.acts(now);
@@ -330,7 +335,7 @@ export class ValveBook {
     const now = this.#ambient.clock.now();
     this.#sent--;
     if (effect === "none") {
-      // The Lease has already counted it, so another act may be sent in its place.
+      // The act is already counted on the Lease, so another one may be sent in its place.
       this.#free++;
       return;
     }

@@ -40,7 +40,7 @@ const counts: Millis = 1.01 * hour + minute;
 /** The valve with one more act that was done. */
 export const withAct = (valve: Valve, now: Instant): Valve => ({ ...valve, acts: withOne(valve.acts, now) });
 
-/** The valve without one of the acts that were counted at that instant. It has at least one of them. */
+/** The valve without one of the acts that were counted at that instant, of which there is at least one. */
 export const withoutAct = (valve: Valve, at: Instant): Valve => ({ ...valve, acts: withoutOne(valve.acts, at) });
 
 /** The acts of the last hour, and one more. */
@@ -63,7 +63,7 @@ export const withoutOne = (acts: readonly CountedActs[], at: Instant): readonly 
 /** Whether an act that was counted at that instant is still counted. */
 export const isCounted = (at: Instant, now: Instant): boolean => elapsed(at, now) < counts;
 
-/** The number of acts of the last hour, including those that may follow at any moment. */
+/** The number of acts of the last hour, including admitted ones, which may be done at any moment. */
 export const actsWithin = ({ acts, admitted }: Pick<Valve, "acts" | "admitted">, now: Instant): number =>
   recent(acts, now).reduce((sum, { count }) => sum + count, admitted);
 
@@ -82,38 +82,36 @@ const keptShare = 0.2;
 export const keptForTaints = (limit: number): number =>
   limit < Number.POSITIVE_INFINITY ? Math.floor(keptShare * limit) : 0;
 
-/** What a namespace has of the acts on pods. */
+/** A namespace's use of the acts on pods, and its share in them. */
 export interface NamespaceShare {
   /** Its acts. */
   readonly used: number;
   /** The acts of all namespaces. */
   readonly usedByAll: number;
-  /** Other namespaces with pods that have used none. */
+  /** Number of other namespaces that run pods and have used no act. */
   readonly idle: number;
-  /** The part that it may use. */
+  /** The part of the acts on pods that it may use, between 0 and 1. */
   readonly share: number;
 }
 
 /**
- * How many further acts the pods of a namespace may use. `open`: how many all pods may still use. The namespace has its
- * share of those and of the acts that it has used, so that a part is left for the pods of others, whenever they are due.
- * After its first act it also leaves one to each other namespace that has used none, up to the part of all acts that is
- * not its share: otherwise, the few namespaces whose pods are due first would halve what is left until nothing is.
+ * How many further acts the pods of a namespace may use. `open`: how many acts all namespaces together may still use.
+ * The limit is the namespace's share of the open acts and of those that it has used, so that some are left for the pods
+ * of other namespaces, whenever they are due. After its first act, a namespace also leaves one act to each idle
+ * namespace, up to (1 - share) of all acts. Otherwise, the few namespaces whose pods are due first would each take half
+ * of what is left, until nothing is.
  */
 export function roomInShare(open: number, { used, usedByAll, idle, share }: NamespaceShare): number {
   const all = used + open;
   const most = Math.ceil(share * all);
   if (share >= 1) return Math.max(0, most - used);
-  // One act is left for others, as long as there are two and others have pods.
+  // Leaves at least one of two or more acts to other namespaces, which have pods because the share is below 1.
   const own = all > 1 ? Math.min(most, all - 1) : most;
   const left = open - Math.min(idle, Math.floor((1 - share) * (usedByAll + open)));
   return Math.max(0, Math.min(own - used, used === 0 ? Math.max(1, left) : left));
 }
 
-/**
- * When the limit permits an act again: `now` if it already does, undefined if the passage of time alone does not lead
- * to that.
- */
+/** When the limit permits an act again: `now` if it already does, undefined if waiting alone does not help. */
 export function roomAt(valve: Valve, limit: number, now: Instant): Instant | undefined {
   const known = valve.unknown && isUnknown(valve, now) ? shifted(valve.unknown, counts) : now;
   let left = actsWithin(valve, now) - limit;
@@ -134,7 +132,7 @@ export function oldestActEnd({ acts }: Valve, now: Instant): Instant | undefined
 const recent = (acts: readonly CountedActs[], now: Instant): readonly CountedActs[] =>
   acts.filter(({ at }) => isCounted(at, now));
 
-/** What is known of the valve at the beginning of a term. */
+/** The facts about the valve that are known when a term begins. */
 export interface KnownValve {
   /** The valve in the Lease's annotation; undefined if there is none, or it cannot be read. */
   readonly found: Valve | undefined;
@@ -157,16 +155,16 @@ export interface OwnCopy {
 }
 
 /**
- * How long a board's copy counts as recent, although it may lack what another leader has done since. A follower reads
- * the Lease about once a minute.
+ * How long a board's copy counts as recent, although it may lack later acts of another leader. A follower reads the
+ * Lease about once a minute.
  */
 const trusted: Millis = 180_000;
 
 /**
- * The valve with which a term begins. The annotation applies. If this board remembers more acts on the same Lease, the
- * Lease was restored from a backup, and the acts of both are counted, because other boards may have led in between.
- * Without an annotation, or after a restore, this board's own copy applies if it is recent; otherwise the acts of the
- * last hour are unknown, except on a site that has never had a leader.
+ * The valve with which a term begins. Normally, that is the one in the annotation. If this board remembers more acts on
+ * the same Lease, the Lease was restored from a backup, and the acts of both are counted, because other boards may have
+ * led in between. Without an annotation, or after a restore, this board's own copy applies if it is recent; otherwise
+ * the acts of the last hour are unknown, except on a site that has never had a leader.
  */
 export function valveAtStart({ found, own, lease, isFirst, isRestored }: KnownValve, now: Instant): Valve {
   const isNewer = own !== undefined && own.lease === lease && own.valve.total > (found?.total ?? 0);
@@ -195,7 +193,10 @@ export const withAdmittedDone = (valve: Valve, now: Instant): Valve =>
 const inOrder = (acts: readonly CountedActs[]): readonly CountedActs[] =>
   acts.toSorted((a, b) => a.at.mono - b.at.mono);
 
-/** Limits of the annotation: an hour has few minutes, and a longer text was not written by siteward. */
+/**
+ * Limits of the annotation. The acts of an hour need at most one entry per minute; a longer text was not written by
+ * siteward.
+ */
 const maxEntries = 100;
 const maxTextLength = 4096;
 const maxActs = 1_000_000_000;
@@ -204,9 +205,9 @@ const maxActs = 1_000_000_000;
 export const valveAnnotation = "siteward.dev/valve";
 
 /**
- * Encodes ages, rounded down, because boards share no clock and an act must not count for too short a time: in whole
- * minutes for older programs, and in `exact` in seconds, because minutes never pass on a site whose terms are shorter.
- * Unknown fields are left out if the next leader could not read the text with them.
+ * Encodes ages, rounded down, because boards share no clock and an act must not count for too short a time. They are in
+ * whole minutes for older programs, and also in seconds (`exact`): on a site whose terms are shorter than a minute,
+ * ages in minutes would never grow. Unknown fields are left out if the next leader could not read the text with them.
  */
 export function encodeValve(valve: Valve, now: Instant): string {
   const text = textOf(valve, now);
@@ -275,8 +276,9 @@ export function decodeValve(text: string | undefined, written: Instant): Valve |
 }
 
 /**
- * The ages in seconds. An older program passes them on as they were, so they are ignored if acts were admitted or left
- * out since, and each of them once its minute has passed: no act may be taken for older than it is.
+ * The ages in seconds. An older program leaves `exact` unchanged when it writes newer ages in minutes. So the seconds
+ * are ignored if acts were admitted or dropped since, and each single age is ignored once it no longer matches its
+ * minutes (see `decodeValve`): no act may be taken for older than it is.
  */
 function exactAges(
   exact: unknown,

@@ -25,15 +25,21 @@ const MiB = 2 ** 20;
 /** The part of the disk that large bodies may use, and its limit. A namespace may use a quarter of that. */
 const largePart = { of: 1 / 4, most: 32 * MiB, ofNamespace: 1 / 4 } as const;
 /**
- * The part of the disk that is left to Nodes, Leases and pods. The cache's log, which may take 4 MiB and more for a while, is
- * part of it.
+ * The part of the disk that is reserved for Nodes, Leases and pods. It includes the room for the cache's log, which may
+ * take more than 4 MiB for a while.
  */
 const reservedPart = { of: 1 / 4, least: 8 * MiB, most: 16 * MiB, mostOf: 1 / 2 } as const;
-/** Objects that were left out are listed again once this many times the reserve is free, so that lists do not alternate. */
+/**
+ * Objects that were left out are listed again once this many times the reserve is free. Without a margin, an object at
+ * the limit would be listed and left out again and again.
+ */
 const again = 1.25;
-/** Larger pods do not use the reserve, nor do other objects that grow beyond it. A pod is usually stored in 1 to 2 KB. */
+/**
+ * The reserve is for pods of up to this size, and for changes of other stored objects that do not grow beyond it. A pod
+ * is usually stored in 1 to 2 KB.
+ */
 const smallBody = 4 * 1024;
-/** Ends the reason of an object that is left out only for lack of room. */
+/** The end of the reason for leaving out an object only for lack of room. */
 const forRoom = "it is left out until the cache has room";
 
 /**
@@ -50,7 +56,10 @@ export class CacheRoom {
     this.#large = new LargeBodies(deps.database);
   }
 
-  /** Why an object must not be stored; undefined if it may. `stored`: the bytes of its stored state, 0 if none is. */
+  /**
+   * Why an object must not be stored; undefined if it may. `stored`: the size of its stored state in bytes; 0 if it is
+   * not stored.
+   */
   refusal(resource: Resource<KubeObject>, object: KubeObject, stored: () => number): CacheRefusal | undefined {
     if (isOfSite(resource)) return undefined;
     const most = maxKeptLength * crowdScaleOf(resource);
@@ -61,7 +70,7 @@ export class CacheRoom {
     return why === undefined ? undefined : { why: `${named}: ${why}; ${forRoom}`, bytes, isForRoom: true };
   }
 
-  /** Whether an object that was left out would be stored now. Its bytes are 0 if they are not known. */
+  /** Whether an object that was left out would be stored now. `bytes`: its size; 0 if unknown. */
   fits(resource: Resource<KubeObject>, namespace: string, bytes: number): boolean {
     return this.#lack(resource, namespace, { bytes, stored: () => 0, margin: again }) === undefined;
   }
@@ -102,7 +111,7 @@ function reserveOf({ size }: DiskRoom): number {
   return Math.min(Math.max(of * size, least), most, mostOf * size);
 }
 
-/** Whether a reason, perhaps of an earlier process, is one of those that end once there is room. */
+/** Whether a reason, perhaps one stored by an earlier process, ceases to apply once there is room. */
 export const isForRoom = (why: string): boolean => why.endsWith(forRoom);
 
 const inMiB = (bytes: number): string => (bytes / MiB).toFixed(1);

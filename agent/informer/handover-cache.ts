@@ -3,12 +3,12 @@ import { type KubeObject, keyOf } from "../api/meta.ts";
 import { type Clock, elapsed, type Instant, type Millis } from "../base/clock.ts";
 import type { Lister } from "./lister.ts";
 
-/** Objects are dropped after this time, within which any watch without a backlog reports them. */
+/** Objects are dropped after this time. By then, any watch without a backlog has reported them. */
 const maxHandover: Millis = 10_000;
 /** Maximum length of the JSON of all objects, in characters. */
 const maxText = 4 * 2 ** 20;
 
-/** An object as JSON, which needs a tenth of the memory, with its values of each index. */
+/** An object as JSON, which needs a tenth of the memory of the object, with its values in each index. */
 interface Held {
   readonly text: string;
   readonly values: ReadonlyMap<string, readonly string[]>;

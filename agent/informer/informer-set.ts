@@ -186,7 +186,7 @@ export class InformerSet {
   }
 
   async #run(informer: Informer<KubeObject>, signal: AbortSignal): Promise<void> {
-    // Only the Leases of known boards are admitted.
+    // Only the Leases of known boards are admitted, so the boards must be listed first.
     if (isOfBoards(informer.resource, this.#deps.scope)) {
       const boards = this.informer(nodes);
       await this.#until(() => boards.hasSynced, signal);
@@ -315,7 +315,8 @@ export class InformerSet {
   }
 
   /**
-   * Queries the API. Also false if it does not respond; in that case, the object counts as released, which is harmless.
+   * Asks the API whether the object was deleted. Also false if the API does not respond; in that case, the object
+   * counts as released, which is harmless.
    */
   async #isGone<T extends KubeObject>(resource: Resource<T>, object: T, signal: AbortSignal): Promise<boolean> {
     const { name, namespace, uid } = object.metadata;

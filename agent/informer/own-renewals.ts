@@ -13,9 +13,10 @@ interface OwnRenewal {
 const maxKept = 32;
 
 /**
- * The last renewals of the site's Lease, as a clock for watches of Leases. A server, or a slow link, may deliver a watch's
- * events minutes late and without a pause, while renewals are answered at once. All Leases share one counter of versions,
- * so an event shows how late it is: it was made before each renewal with a higher version, and after the others.
+ * The last renewals of the site's Lease, as a clock for watches of Leases. A server, or a slow link, may deliver a
+ * watch's events minutes late and without a pause, while renewals are answered at once. All Leases share one counter of
+ * versions, so the version of an event shows how late it is: the change happened before every renewal with a higher
+ * version, and after all others.
  */
 export class OwnRenewals {
   #kept: readonly OwnRenewal[] = [];
@@ -24,15 +25,18 @@ export class OwnRenewals {
     this.#kept = [...this.#kept, renewal].slice(-maxKept);
   }
 
-  /** After this, nothing is known about the lateness of watches: the counter may have gone back. */
+  /**
+   * Forgets all renewals, because the counter may have gone back. Until new ones are added, nothing is known about the
+   * lateness of watches.
+   */
   clear(): void {
     this.#kept = [];
   }
 
   /**
-   * The instant up to which a watch has delivered every change of a Lease, if a change of this version has just arrived in
-   * it. `now` if the watch lags behind no renewal that was answered more than `blip` ago, which includes the case that
-   * there are none; undefined if the change is older than all renewals that are kept.
+   * The instant up to which a watch of Leases has delivered every change, given that it has just delivered a change of
+   * this version. `now` if the watch lags behind no renewal that was answered more than `blip` ago, perhaps because no
+   * renewals are kept; undefined if the change is older than all renewals that are kept.
    */
   deliveredUpTo(version: string, blip: Millis, now: Instant): Instant | undefined {
     const isMissed = (renewal: OwnRenewal): boolean =>

@@ -36,7 +36,7 @@ export interface PerBoardInformerDeps<T extends KubeObject> {
 
 interface Part<T extends KubeObject> {
   readonly informer: Informer<T>;
-  /** Ends this board's watch, once it runs. */
+  /** Ends this board's watch; does nothing if the watch has not started. */
   stop: () => Promise<void>;
   /** When the API was last asked about the board. */
   asked: Instant | undefined;

@@ -24,7 +24,7 @@ export interface LeaseVersion {
   readonly renewal: number | undefined;
 }
 
-/** What to do after a restore. */
+/** The hint for the operator after a restore. */
 export const afterRestore =
   "No action is needed on this board. After a restore, restart every API server, and use etcdutl snapshot restore --bump-revision 1000000000 --mark-compacted so that all clients notice it.";
 
@@ -105,7 +105,7 @@ export class ServerHistory {
   readonly #restoreFound = Promise.withResolvers<never>();
   /** The newest version of the current chain; undefined before the first. */
   #known: LeaseVersion | undefined;
-  /** The newest version of the chain when there was last no unanswered doubt. */
+  /** The newest version of the chain at the latest moment without an unanswered doubt. */
   #steady: LeaseVersion | undefined;
   #chain: string;
   /** The newest version seen, even if it is not linked to the chain. */
@@ -142,8 +142,8 @@ export class ServerHistory {
   }
 
   /**
-   * The newest version of the chain. It proves all events received before it over a watch that has stayed connected
-   * since.
+   * The newest version of the chain. It proves all events that a watch received before it, if that watch has stayed
+   * connected since.
    */
   get known(): LeaseVersion | undefined {
     return this.#known;
@@ -263,8 +263,8 @@ export class ServerHistory {
   }
 
   /**
-   * While this board mirrors the site, links versions of the Lease that others wrote to the chain, until the signal
-   * aborts.
+   * While this board mirrors the site, extends the chain with versions of the Lease that other boards wrote, until the
+   * signal aborts.
    */
   async follow(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#ambient;
@@ -288,7 +288,7 @@ export class ServerHistory {
   }
 
   /**
-   * Proves stored lists soon, because if the link breaks before that, they must be listed again. `renew` writes a new
+   * Proves stored lists soon, because they must be repeated if the link breaks before that. `renew` writes a new
    * version of the Lease, because earlier versions do not prove a later list; `proven` is called after that. Ends when
    * the signal aborts.
    */

@@ -234,8 +234,8 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
   }
 
   /**
-   * The store that the Reflector writes to. If the API must be queried whether objects still exist, all deltas go
-   * through the journal, so that no later change is reported before its response.
+   * The store that the Reflector writes to. If the API must be asked whether objects still exist, all deltas go through
+   * the journal, so that no later change of such an object is reported before the response arrives.
    */
   #intake(fifo: DeltaFIFO<T>): ReflectorStore<T> {
     return {

@@ -12,10 +12,11 @@ export interface WatchHealth {
    */
   readonly lastReceived: Instant | undefined;
   /**
-   * The moment up to which everything has been received: when the last proof arrived, or, if that was late, how far it
-   * reaches (see OwnRenewals); undefined if none has. An event of a flowing stream is a proof once it is in the cache, and
-   * so is a bookmark whose resourceVersion moved. A bookmark that repeats the previous resourceVersion proves nothing,
-   * because a server that has lost its etcd keeps sending such bookmarks.
+   * The moment up to which everything is known to have been received: when the last proof arrived or, if it arrived
+   * late, the earlier moment that it proves (see OwnRenewals); undefined if no proof has arrived. An event of a flowing
+   * stream is a proof once it is in the cache, and so is a bookmark whose resourceVersion moved. A bookmark that
+   * repeats the previous resourceVersion proves nothing, because a server that has lost its etcd keeps sending such
+   * bookmarks.
    */
   readonly lastProof: Instant | undefined;
   /** When the watch last became live again after an interruption longer than `blip`; undefined if it never has. */
@@ -114,7 +115,7 @@ export const recordNews = (health: WatchHealth, now: Instant): WatchHealth => ({
   newslessSince: undefined,
 });
 
-/** The health after a proof for the time up to that instant, which is now in the cache. */
+/** The health after everything up to this instant was proven to be in the cache. */
 export const recordProof = (health: WatchHealth, upTo: Instant): WatchHealth => ({
   ...health,
   lastProof: laterOf(health.lastProof, upTo),

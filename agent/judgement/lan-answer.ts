@@ -22,9 +22,9 @@ export interface LanAnswer {
 }
 
 /**
- * How long a word proves that its board is running, and how many later questions must also have gone unanswered before
- * it stops doing so. The second condition is needed because time in which the leader was suspended, and so sent no
- * questions, is not silence of the board.
+ * How long an answer proves that its board is running, and how many later questions must also have gone unanswered
+ * before it stops doing so. The second condition is needed because time in which the leader was suspended, and so sent
+ * no questions, is not silence of the board.
  */
 export const answerValidFor: Millis = 30_000;
 const minLaterQuestions = 6;
@@ -40,7 +40,7 @@ export interface HeardLimits {
   readonly unmanagedHold: Millis;
 }
 
-/** What a board's last word shows now; undefined if there is none, or it is too old. */
+/** The finding from a board's last LAN answer; undefined if there is no answer, or it is too old. */
 export function heardNow(
   word: LanAnswer | undefined,
   { silentMs, graceMs, unmanagedHold }: HeardLimits,
@@ -53,7 +53,8 @@ export function heardNow(
   if (word.isRebooted && word.kubelet.is !== "ok") return "no kubelet since boot";
   switch (word.kubelet.is) {
     case "ok":
-      // A kubelet starts no pods before it has read them from the API server. The boot is younger than the silence.
+      // A kubelet starts no pods before it has read them from the API server, and this boot began when the board was
+      // already silent.
       return word.isRebooted && silentMs - graceMs >= unmanagedHold ? "no pods since boot" : "kubelet ok";
     case "unknown":
       return "kubelet unknown";

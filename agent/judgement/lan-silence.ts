@@ -16,34 +16,37 @@ export const noneCounted: Counted = { questions: 0, overMs: 0, at: undefined };
  */
 const maxPause: Millis = 10_000;
 
-/** Counts one more question. Stops at the limit of a rule, so that a number does not grow while a board is dead. */
+/**
+ * Counts one more question. Stops at the highest limit of the rules, so that the numbers do not grow while a board is
+ * dead.
+ */
 export function counting(before: Counted, at: Instant): Counted {
   if (isComplete(before)) return before;
   const pause = before.at === undefined ? 0 : Math.min(maxPause, elapsed(before.at, at));
   return { questions: before.questions + 1, overMs: before.overMs + Math.floor(pause), at };
 }
 
-/** What came of the questions to a board that does not answer. */
+/** The results of the questions to a board that does not answer. */
 export interface Unanswered {
   /** Whether the board answered this leader within `calibratedFor`. */
   readonly isCalibrated: boolean;
   /** The questions that the board left unanswered while a control answered. */
   readonly counted: Counted;
-  /** The last rounds of questions, in which neither the calibrated boards answered, several of them, nor the gateway. */
+  /** The latest rounds of questions, if neither any of several calibrated boards nor the gateway answered in them. */
   readonly alone: Counted;
 }
 
-/** What is known from asking a board on the LAN. */
+/** The result of asking a board on the LAN. */
 export interface LanReport {
-  /** Its last word; absent if there is none. */
+  /** Its last LAN answer; absent if there is none. */
   readonly word?: LanAnswer;
-  /** What came of later questions; absent if the LAN cannot say anything about the board. */
+  /** The results of later questions; absent if the LAN cannot say anything about the board. */
   readonly unanswered?: Unanswered;
 }
 
 /**
- * How long an answer shows that a board can be heard. It is asked every hour, so that it is not forgotten while it
- * answers.
+ * How long an answer shows that a board can be heard. The board is asked every hour, so that it stays calibrated while
+ * it answers.
  */
 export const calibratedFor: Millis = 24 * 3_600_000;
 
@@ -55,13 +58,14 @@ export const askedFacts = ({ isCalibrated, counted, alone }: Unanswered): AskedF
   ...(alone.questions > 0 && { alone: { questions: alone.questions, overMs: alone.overMs } }),
 });
 
-/** So many questions without an answer, over so long a time, are no accident. */
+/** The number of unanswered questions, and the time over which they were asked, that cannot be mere chance. */
 const minQuestions = 5;
 const minTime: Millis = 30_000;
 
 /**
- * The questions, over two minutes, that a board has to leave unanswered if it has answered since its heartbeats stopped. It
- * was cut off and not dead, and a LAN that loses many datagrams leaves seven questions in a row unanswered again and again.
+ * How many questions a board must leave unanswered (one every 5 s, so they take two minutes) if it has answered since
+ * its heartbeats stopped. Its answer showed that it was cut off and not dead, and `minQuestions` would be too few: on a
+ * LAN that loses many datagrams, even seven unanswered questions in a row are common.
  */
 const minAfterAnswer = 24;
 
@@ -72,10 +76,10 @@ export const isEnough = ({ questions, overMs }: CountedQuestions, needed = minQu
 export const isComplete = (counted: CountedQuestions): boolean => isEnough(counted, minAfterAnswer);
 
 /**
- * What it means that a board does not answer.
+ * The meaning of a board's silence on the LAN.
  *
- * gone: it could be heard before, does not answer now, and others do. isolated: no board answers this leader. unheard: this
- * leader has never heard it, so its silence says nothing. open: nothing is shown, or not yet.
+ * gone: it could be heard before, does not answer now, and others do. isolated: no board answers this leader. unheard:
+ * this leader has never heard it, so its silence says nothing. open: nothing can be concluded, or not yet.
  */
 export type LanSilence = "gone" | "isolated" | "unheard" | "open";
 
@@ -86,7 +90,7 @@ export function lanSilenceOf({ calibrated, foundLost, alone, answered, ...counte
   return isEnough(counted, answered ? minAfterAnswer : minQuestions) ? "gone" : "open";
 }
 
-/** The silence of a board, as far as an earlier leader knew it. */
+/** The silence of a board, as an earlier leader knew it. */
 export interface EarlierSilence {
   /** A digest of the board's last sign of life. After another sign, this silence is over. */
   readonly sign: string;
@@ -97,8 +101,8 @@ export interface EarlierSilence {
 }
 
 /**
- * What is left of an earlier silence once the board has answered this leader; undefined if nothing is. Any answer shows
- * that the board is not gone. Its silence is over only if the answer says that it may run pods; otherwise the silence goes on.
+ * The earlier silence after the board has answered this leader; undefined if the answer ended it. Any answer shows that
+ * the board is not gone. The silence is over only if the answer says that the board may run pods; otherwise it goes on.
  */
 export function afterAnswer(earlier: EarlierSilence, word: LanAnswer, now: Instant): EarlierSilence | undefined {
   if (sinceAnswer(word, now) !== undefined) return undefined;

@@ -33,11 +33,11 @@ export const silenceOf = (health: Silent): PastSilence => ({
   since: silenceBegan(health),
 });
 
-/** When the board's silence began, in an earlier term of this process perhaps. */
+/** When the board's silence began, perhaps in an earlier term of this process. */
 export const silenceBegan = ({ silentFrom, probe }: Pick<Silent, "probe" | "silentFrom">): Instant =>
   silentFrom ?? probe;
 
-/** Whether a board that this term sees for the first time has been silent all the time. */
+/** Whether the past silence of a board that this term sees for the first time still goes on. */
 export const hasContinued = ({ uid, lease, heartbeat }: PastSilence, seen: Silent): boolean => {
   const { answered = seen } = seen;
   return uid === seen.uid && lease === seen.lease && lease === answered.lease && heartbeat === seen.ready?.heartbeat;

@@ -186,9 +186,9 @@ export interface ExportedCase {
 }
 
 /**
- * The latest decision of a record as a case; undefined if an earlier version wrote the record, without all that the
- * decision weighed. If the act was held back and has lapsed, the case is about the decision to hold it back. The
- * sentence of the rule is not compared, because a later version may word it differently.
+ * The latest decision of a record as a case; undefined if an earlier version wrote the record, without all facts on
+ * which the decision rested. If the act was held back and has lapsed, the case is about the decision to hold it back.
+ * The sentence of the rule is not compared, because a later version may word it differently.
  */
 export function caseOf(
   { act, board, because, gate, state, restraints }: DecisionRecord,

@@ -2,8 +2,8 @@ import { elapsed, type Instant, isAfter, laterOf, type Millis } from "../base/cl
 import type { Link } from "./link.ts";
 
 /**
- * The time between two outages, in which heartbeats can arrive, as far as one term saw it: an outage may end the term,
- * and a leader that stood by meanwhile may have received none.
+ * The time between two outages, in which heartbeats can arrive. Only the part that falls into one term counts: an
+ * outage may end the term, and a process that then stands by may receive no heartbeats.
  */
 export interface Respite {
   /** When the outage before it ended, or the term's first pass began, whichever was later. */
@@ -60,14 +60,14 @@ const longEnough = (gracePeriod: Millis): Millis => Math.max(gracePeriod / 4, mi
 export const shortenedGrace = (gracePeriod: Millis): Millis => Math.min(gracePeriod, longEnough(gracePeriod));
 
 /**
- * Whether a board that was silent throughout the respite has missed it. The respite is measured up to the last heartbeat
- * of another board, because an outage may have begun right after it.
+ * Whether a board that was silent throughout the respite has missed it. The respite is measured up to the last
+ * heartbeat of another board, because an outage may have begun right after it.
  */
 const isLongEnough = ({ heard }: Respite, gracePeriod: Millis): boolean => heard >= longEnough(gracePeriod);
 
 /**
- * What a board missed whose silence began at `probe`; undefined if it missed nothing, or if no other boards are heard
- * in the current respite either.
+ * The time missed by a board whose silence began at `probe`; undefined if it missed none, or if no other boards are
+ * heard in the current respite either.
  */
 export function missedSince(
   probe: Instant,
@@ -92,7 +92,7 @@ export const isCurrentRespite = (
 /** The link flaps if this many of the last respites were all shorter than a grace period. */
 const flaps = 4;
 
-/** When the link began to flap, as far as is remembered; undefined if it does not. */
+/** When the link began to flap, within the remembered respites; undefined if it does not flap. */
 export function flappingSince(respites: readonly Respite[], gracePeriod: Millis): Instant | undefined {
   const short = respites.length - 1 - respites.findLastIndex(({ length }) => length > gracePeriod);
   return short < flaps ? undefined : respites.at(-short)?.since;

@@ -8,8 +8,8 @@ import { type Evidence, isSilent, isWitnessed, permitsHarm, type Verdict, verdic
 export type Ruling = "act" | "not-due" | Restraint["why"];
 
 /**
- * Decides about a harmful act. Controllers act by this rule, and by nothing but the facts that the act's record keeps:
- * so a record can be decided again (docs/judgement.md#decision-records).
+ * Decides about a harmful act. Controllers act by this rule, and only on the facts that the act's record keeps, so a
+ * record can be decided again (docs/judgement.md#decision-records).
  */
 export function rulingOf({ act, because, gate }: Grounds): Ruling {
   switch (act) {
@@ -41,12 +41,12 @@ export const isToMark = (verdict: JudgedBy, ready: string | undefined): boolean 
 /** A verdict, or the facts that contain one. */
 type JudgedBy = Pick<SilenceFacts, "verdict" | "held">;
 
-/** What our verdict rests on besides the board itself. */
+/** The conditions, besides the verdict on a board, that decide whether harm is permitted. */
 export type HarmConditions = Pick<GateFacts, "policy" | "notLive" | "quarantine">;
 
 /**
- * Why our verdict about a board permits no harm now; undefined if it permits harm. Without a verdict, this agent does
- * not judge any board.
+ * Why our verdict about a board permits no harm now; undefined if it permits harm. A missing verdict means that this
+ * agent judges no boards.
  */
 export function whyNotOnVerdict(
   verdict: JudgedBy | undefined,
@@ -60,7 +60,10 @@ export function whyNotOnVerdict(
 const freezeRuling = ({ frozenMs }: Pick<GateFacts, "frozenMs">): "freeze" | undefined =>
   frozenMs !== undefined && frozenMs > 0 ? "freeze" : undefined;
 
-/** Whether the safety valve limits acts that rest on a verdict: not if that is an operator's word. */
+/**
+ * Whether the safety valve limits acts that rest on a verdict. It does not if an operator confirmed that the board is
+ * dead.
+ */
 export const isLimited = (verdict: JudgedBy | undefined): boolean => verdict?.verdict !== "dead";
 
 /**
@@ -106,8 +109,9 @@ function taintRuling(because: Because, gate: GateFacts): Ruling {
 type TaintFacts = Extract<Because, { readonly kind: "taints" }>;
 
 /**
- * The ruling on the eviction of a pod. Freezes and the link hold back what our own taints cause; the verdict, the gain
- * and the safety valve only what our verdict causes. A taint set by another client is an order.
+ * The ruling on the eviction of a pod. A freeze or a broken link holds back the evictions that our own taints cause;
+ * the verdict, the gain and the safety valve hold back only those that our verdict causes. A taint set by another
+ * client is an order.
  */
 function evictionRuling({ taints, toleratedMs, ranMs, silence }: TaintFacts, gate: GateFacts): Ruling {
   if (ranMs < toleratedMs) return "not-due";
@@ -138,7 +142,7 @@ const gainRuling = (
 
 /**
  * Why the report of a kubelet permits no eviction now. It may be outdated: while the link is down the kubelet cannot
- * withdraw it, and afterwards it needs a moment to.
+ * withdraw it, and afterwards it needs a moment to do so.
  */
 const whyNotOnReport = ({ notLive, awaited }: GateFacts): "not-live" | "quarantine" | undefined => {
   if (notLive) return "not-live";
@@ -146,8 +150,8 @@ const whyNotOnReport = ({ notLive, awaited }: GateFacts): "not-live" | "quaranti
 };
 
 /**
- * Whether an eviction rests on an operator's word that the board is dead: our out-of-service taint carries it out, and
- * no taint of another client asks for the eviction.
+ * Whether an eviction rests on an operator's confirmation that the board is dead: our out-of-service taint carries the
+ * confirmation out, and no taint of another client asks for the eviction.
  */
 export const isOperatorConfirmed = (taints: readonly string[], { confirmed }: Pick<GateFacts, "confirmed">): boolean =>
   confirmed !== undefined &&
@@ -155,8 +159,9 @@ export const isOperatorConfirmed = (taints: readonly string[], { confirmed }: Pi
   taints.every((key) => key === outOfServiceKey || isLifecycleKey(key));
 
 /**
- * Why an act that an operator's word ordered is held. The word was about a silent board. So under both policies the board
- * has to be silent still, by this leader's own verdict, and must have given no sign of life since.
+ * Why an act that follows from an operator's confirmation is held. The operator confirmed that a silent board is dead.
+ * So under both policies the board must still be silent by this leader's own verdict, and must have given no sign of
+ * life since.
  */
 function whyNotOnConfirmation(
   silence: JudgedBy | undefined,
@@ -166,13 +171,13 @@ function whyNotOnConfirmation(
   const { notLive, quarantine } = gate;
   const restraint = whyNotOnVerdict(undefined, { ...(notLive && { notLive }), ...(quarantine && { quarantine }) });
   if (restraint || silence === undefined) return restraint;
-  // The word takes the place of the evidence that a held verdict waits for.
+  // The confirmation takes the place of the evidence that a held verdict waits for.
   return isSilent(silence) && !isWitnessed(silence) ? undefined : "verdict";
 }
 
 /**
- * Whether taints are our verdict: unreachable always, not-ready only if the board has fallen silent since or its Node is
- * gone.
+ * Whether taints follow from our verdict: unreachable always, not-ready only if the board has fallen silent since or
+ * its Node is gone.
  */
 export const isCausedByUs = (
   taints: readonly string[],
@@ -184,8 +189,8 @@ export const isCausedByUs = (
 
 /**
  * Whether the kubelet reports ready and no evidence contradicts it: in that case the next monitor pass removes the
- * taint. kube-controller-manager evicts until then, if the window ends; a new one, after an outage too, would remove the
- * taint first, and start a new window if it came back.
+ * taint. Until then, kube-controller-manager evicts a pod whose window ends. A new process of it, also one that started
+ * after an outage, would remove the taint first, and start a new window if the taint came back.
  */
 const isBack = (silence: JudgedBy, { ready }: GateFacts): boolean =>
   ready === "True" && !permitsHarm(silence, "evidence");

@@ -6,12 +6,13 @@ import { shortenedGrace } from "./respites.ts";
 /**
  * Our conclusion about a board.
  *
- * alive: its grace period, counted from its last heartbeat or from when the leader began to receive them, has not
+ * alive: its grace period, counted from its last heartbeat or from when the leader began to receive heartbeats, has not
  * ended. unknown: our watches are not live, or the silence is not proven. unproven: silent past the grace period, and
  * nothing shows whether the board runs. lost: silent; it also does not answer on the LAN, where it could be heard, or
- * what answers there runs no pods. cut-off: silent, but a witness shows that the board runs: its own word, or the leader
- * that runs on it. unmanaged: silent; it says that it runs without its kubelet. dead: silent, and an operator confirmed
- * it. self-isolated: silent, but no board answers the leader on the LAN, so the fault may be its own.
+ * it answers, but nothing there runs its pods. cut-off: silent, but a witness shows that the board runs: its LAN
+ * answer, or the leader that runs on it. unmanaged: silent; it answers on the LAN that it runs without its kubelet.
+ * dead: silent, and an operator confirmed that it is dead. self-isolated: silent, but no board answers the leader on
+ * the LAN, so the fault may be the leader's own.
  */
 export interface Verdict {
   readonly verdict: VerdictName;
@@ -35,13 +36,13 @@ export interface Evidence {
   readonly provenMs: Millis | undefined;
   /** Whether the leader runs on this board and the policy counts it as a witness. */
   readonly own: boolean;
-  /** What the board's own word shows; undefined if there is none, or the policy does not ask for it. */
+  /** The finding from the board's LAN answer; undefined if there is none, or the policy does not ask for one. */
   readonly heard: Heard | undefined;
-  /** What came of questions that the board did not answer; undefined if the LAN says nothing about it. */
+  /** The results of questions that the board did not answer; undefined if the LAN says nothing about it. */
   readonly asked?: AskedFacts | undefined;
   /** How long harmful acts are held if those questions show nothing; undefined if there are none. */
   readonly holdMs?: Millis | undefined;
-  /** How long the board was silent under earlier leaders, the time in `missedMs` perhaps included. */
+  /** How long the board was silent under earlier leaders; may include the time in `missedMs`. */
   readonly earlierMs?: Millis | undefined;
   /** The operator who confirmed that the board's zone is dead; undefined if none has. */
   readonly confirmedBy: string | undefined;
@@ -117,7 +118,7 @@ const heldLongEnough: Verdict = {
 /** The verdict on a silent board that does not answer on the LAN. */
 const unanswered: Readonly<Record<LanSilence, Verdict>> = { gone, open, unheard, isolated };
 
-/** The verdict on a silent board for each finding of its word. */
+/** The verdict on a silent board for each finding from its LAN answer. */
 const spoken: Readonly<Record<Heard, Verdict>> = {
   "kubelet ok": answering,
   "kubelet unknown": answeringPartly,
@@ -152,7 +153,7 @@ export function verdictOf(evidence: Evidence): Verdict {
   return { verdict: "dead", rule: `silent past its grace period, and ${confirmedBy} confirmed that it is dead` };
 }
 
-/** The verdict by the questions that the board did not answer; undefined if the LAN says nothing about it. */
+/** The verdict from the questions that the board did not answer; undefined if the LAN says nothing about it. */
 function unansweredBy(evidence: Evidence): Verdict | undefined {
   if (evidence.asked === undefined) return undefined;
   const found = unanswered[lanSilenceOf(evidence.asked)];
@@ -166,8 +167,9 @@ export function holdLeft(evidence: Evidence): Millis | undefined {
 }
 
 /**
- * How long nothing has shown that the board runs, its grace period included. A hold begins with the last answer on the LAN:
- * a board that answered throughout a long outage of its link must not lose its pods as soon as the LAN fails as well.
+ * How long nothing has shown that the board runs, its grace period included. A hold begins with the last answer on the
+ * LAN: a board that answered throughout a long outage of its link must not lose its pods as soon as the LAN fails as
+ * well.
  */
 export const unexplainedSilence = (
   evidence: Pick<Evidence, "silentMs" | "missedMs" | "earlierMs" | "graceMs" | "asked">,
@@ -175,8 +177,8 @@ export const unexplainedSilence = (
   Math.min(wholeSilence(evidence), evidence.graceMs + (evidence.asked?.answeredMs ?? Number.POSITIVE_INFINITY));
 
 /**
- * How long the board has been silent, earlier terms included. A leader that has led before remembers time that earlier
- * leaders passed on as well, so of these two only the longer counts.
+ * How long the board has been silent, earlier terms included. A leader that has led before may itself remember time
+ * that earlier leaders also passed on, so only the longer of these two counts.
  */
 export const wholeSilence = ({
   silentMs,

@@ -32,7 +32,7 @@ export class CurrentTerm {
     this.#running = undefined;
   }
 
-  /** The current term. All work writes only while the term is valid; undefined if another board leads. */
+  /** The current term; undefined if another board leads. All work writes only while the term is valid. */
   get term(): Term | undefined {
     return this.#term;
   }

@@ -32,8 +32,8 @@ export interface FitnessDeps {
 const restDurations = 2;
 
 /**
- * A process that has run for this long is not in a crash loop, and may leave the Lease to others again because of its
- * API server.
+ * A process that has run for this long is not in a crash loop. After the same time, a leader may leave the Lease to
+ * others again because it is deaf, unable to act or isolated.
  */
 const calm: Millis = 3_600_000;
 
@@ -96,8 +96,8 @@ export class Fitness {
   }
 
   /**
-   * Why this board, which leads, should step down; undefined if it may continue. `deafness`: it receives nothing from the
-   * API server. `incapacity`: it receives everything, but cannot act or judge.
+   * Why this board, which leads, should step down; undefined if it may continue. `deafness`: it receives nothing from
+   * the API server. `incapacity`: it receives everything, but cannot act or judge.
    */
   whyToLeave(
     now: Instant,
@@ -114,8 +114,9 @@ export class Fitness {
   }
 
   /**
-   * Whether a leader that is deaf, unable to act or isolated may leave the Lease for that reason. A process does so at most
-   * once an hour, because if every API server or the whole LAN is at fault, passing the Lease around does not help.
+   * Whether a leader that is deaf, unable to act or isolated may leave the Lease for that reason. A process does so at
+   * most once an hour, because if every API server or the whole LAN is at fault, passing the Lease around does not
+   * help.
    */
   mayLeaveDeaf(now: Instant): boolean {
     return this.#leftDeaf === undefined || elapsed(this.#leftDeaf, now) >= calm;

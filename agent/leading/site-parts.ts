@@ -56,7 +56,7 @@ export interface ReportedSite {
 /** The parts of the status that only the leader knows: boards, zones and evictions. Empty while another board leads. */
 export function siteParts(of: ReportedSite, now: Instant): Pick<Parts, "zones" | "boards" | "judgement" | "eviction"> {
   const { site } = of.current;
-  // Without a first judgement there is no site to show, which a pause may make so for long.
+  // Before the first judgement, there is no site to show. If the controller is paused, that may last for long.
   if (site === undefined) return isPaused(of) ? { judgement: notBegun(of) } : {};
   return {
     zones: zoneParts(site, of, now),
@@ -319,8 +319,8 @@ function boardsPart(
 }
 
 /**
- * When the hold of a board, or that of its zone, ends, if nothing is known of them until then; undefined if neither is
- * held. `ofZone`: what was left of the zone's hold.
+ * When the hold of a board, or that of its zone, ends if nothing more becomes known by then; undefined if neither is
+ * held. `ofZone`: the zone's remaining hold at `judgedAt`.
  */
 function heldUntilOf(
   { verdict, evidence, confirmedBy }: BoardRecord,
@@ -334,8 +334,8 @@ function heldUntilOf(
 }
 
 /**
- * What shows that a board runs; undefined if nothing does. In the grace period after a change of leader or an outage, its
- * answers on the LAN show it before there is a verdict.
+ * The witness that shows that a board runs; undefined if there is none. In the grace period after a change of leader or
+ * an outage, the board's LAN answers show it before there is a verdict.
  */
 function witnessOf(name: string, { verdict, evidence }: BoardRecord, own: string): NamedBoard["witness"] {
   if (isWitnessed(verdict)) {

@@ -26,7 +26,7 @@ const retryPeriod: Millis = 60_000;
 /** Time limit of a search. */
 const patience: Millis = 60_000;
 
-/** The part of it that the list may take, so that some time is left to read individual Nodes. */
+/** The part of `patience` that the list may take, so that some time is left to read individual Nodes. */
 const listPatience: Millis = 40_000;
 
 /** The number of Nodes in a page. */
@@ -36,10 +36,10 @@ const page = 100;
 const maxReads = 32;
 
 /**
- * Searches the API for a board that stands by. A deaf leader needs it, because its cache lacks what boards have
- * announced since (docs/judgement.md#unwell-boards). Lists only metadata, and reads the Nodes that announce themselves
- * until one is ready, because a dead board does not withdraw its announcement. If the list fails, perhaps for the same
- * reason for which the leader is deaf, reads the Nodes in the cache one by one.
+ * Searches the API for a board that stands by. A deaf leader needs this search, because its cache lacks later
+ * announcements of boards (docs/judgement.md#unwell-boards). Lists only metadata, and reads the Nodes that announce
+ * themselves until one is ready, because a dead board does not withdraw its announcement. If the list fails, perhaps
+ * for the same reason for which the leader is deaf, reads the Nodes in the cache one by one.
  */
 export class StandbySearch {
   readonly #ambient: Ambient;

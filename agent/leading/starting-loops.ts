@@ -19,7 +19,7 @@ const tolerated: Millis = 60_000;
 export class StartingLoops {
   readonly #loops = new Map<string, Starting>();
 
-  /** `waitsFor`: names what the loop still waits for. */
+  /** `waitsFor`: returns the names of the caches, or other things, that the loop still waits for. */
   waits(name: string, waitsFor: Starting["waitsFor"], now: Instant): void {
     this.#loops.set(name, { since: now, waitsFor });
   }
@@ -29,7 +29,10 @@ export class StartingLoops {
     this.#loops.delete(name);
   }
 
-  /** What a loop waits for; empty if it has started or is not part of the term. */
+  /**
+   * The caches, or the claims of other sites, that a loop waits for; empty if it has started or is not part of the
+   * term.
+   */
   waitsFor(name: string): readonly string[] {
     return this.#loops.get(name)?.waitsFor() ?? [];
   }

@@ -1,12 +1,18 @@
 import { type Clock, elapsed, type Instant, type Millis, shifted, sleep } from "../base/clock.ts";
 
-/** What is known about times in which this process did not run: it was stopped, its machine was frozen, or it was blocked. */
+/**
+ * The known suspensions: times in which this process did not run, because it was stopped or blocked, or its machine was
+ * frozen.
+ */
 export interface Suspended {
-  /** When it last ran before the last of these times; undefined if there was none. */
+  /** When the process last ran before the latest suspension; undefined if there was none. */
   readonly from: Instant | undefined;
-  /** When it has received what arrived in the meantime, as far as that can be known. */
+  /**
+   * The estimated time by which the process has received what arrived during that suspension; undefined if there was
+   * none.
+   */
   readonly settledAt: Instant | undefined;
-  /** When the last one ended that was longer than a blip; undefined if there was none. */
+  /** When the latest suspension longer than a blip ended; undefined if there was none. */
   readonly restoredAt: Instant | undefined;
 }
 
@@ -14,15 +20,15 @@ export const neverSuspended: Suspended = { from: undefined, settledAt: undefined
 
 /** Interval at which the process shows that it runs. */
 const interval: Millis = 500;
-/** How late that may be without meaning anything. */
+/** How much later than that the process may run without counting as suspended. */
 const lateness: Millis = 500;
-/** How long it takes at least until the sockets have been read after a suspension. */
+/** Minimum time after a suspension until all sockets are taken to have been read. */
 const minSettling: Millis = 2000;
 
 /**
- * Notices that the process was suspended. When it continues, its overdue timers run before its sockets are read, and a
- * machine that was frozen receives what it missed only when the other side sends it again, up to as long after the
- * suspension as that lasted. A suspension is therefore noticed by the first caller that asks, not only by a timer.
+ * Notices that the process was suspended. When it continues, its overdue timers run before its sockets are read. So a
+ * suspension is noticed by the first caller that asks, not only by a timer. A machine that was frozen receives what it
+ * missed only when the other side sends it again, which may be as long after the suspension as the suspension lasted.
  */
 export class Suspensions {
   readonly #clock: Clock;

@@ -96,7 +96,7 @@ const fitnessCheck: Millis = 5000;
 
 /** The number of a site's first term, before which no act was done. */
 const firstTerm = 0;
-/** Interval between the leader's checks whether an outage has ended. */
+/** How often the leader checks whether an outage has ended. */
 const outageCheck: Millis = 1000;
 
 /** The work of successive terms: the controllers, and the tasks around them while this board leads. */
@@ -108,7 +108,7 @@ export class TermWork {
   readonly #incapacity: Incapacity;
   readonly #standbySearch: StandbySearch;
   readonly #starting = new StartingLoops();
-  /** What the judge of the next term knows from the last one. */
+  /** The state that the judge of the next term takes over from the last term. */
   #recalled: Recollection = noRecollection;
 
   constructor(ambient: Ambient, deps: TermWorkDeps) {
@@ -127,8 +127,8 @@ export class TermWork {
   }
 
   /**
-   * The peak number of acts that were held during the outage that began at `outage`, and during the quarantine after
-   * it, as far as this board led.
+   * The peak number of acts that were held while this board led, during the outage that began at `outage` and during
+   * the quarantine after it.
    */
   heldSince(outage: Instant): HeldCounts {
     return this.#held.mostSince(outage);
@@ -142,13 +142,17 @@ export class TermWork {
   }
 
   /**
-   * A kind of requests that this leader needs but that all fail; undefined if there is none, or if it does not lead.
+   * A kind of request that this leader needs, and of which all requests fail; undefined if there is none, or if it does
+   * not lead.
    */
   failing(now: Instant): FailingKind | undefined {
     return this.#deps.current.isActing ? this.#incapacity.failing(now) : undefined;
   }
 
-  /** What a controller of the current term waits for before it starts; empty if it has started or there is none. */
+  /**
+   * The caches, or the claims of other sites, that a controller of the current term waits for before it starts; empty
+   * if it has started or there is no such controller.
+   */
   waitsFor(controller: string): readonly string[] {
     return this.#starting.waitsFor(controller);
   }
@@ -285,7 +289,10 @@ export class TermWork {
     }
   }
 
-  /** A board that is only cut off from the API server looks dead to a leader that hears nobody on the LAN. */
+  /**
+   * Why this leader should step down because it hears nobody on a network of the LAN; undefined if there is no such
+   * network. A board that is only cut off from the API server looks dead to such a leader.
+   */
   #isolation(): Sickness | undefined {
     const { path, since } = this.#deps.questioner?.isolation ?? {};
     return since && { why: `it has heard no other board on the LAN by ${path}`, since };

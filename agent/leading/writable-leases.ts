@@ -6,7 +6,7 @@ import type { WatchHealth } from "../informer/watch-health.ts";
 import type { Cache, Caches } from "../loop/site-view.ts";
 import { withHealth } from "./with-health.ts";
 
-/** Where the health of writes comes from, and the longest interruption that is not an outage. */
+/** The source of the health of writes, and the longest interruption that is not an outage. */
 export interface WritableLeasesDeps {
   readonly writes: () => LeaseRenewalHealth;
   readonly blip: Millis;

@@ -73,7 +73,7 @@ export interface Controller<State, Memory> {
   readonly reads: readonly Resource<KubeObject>[];
   /**
    * The resources on which actions without a protecting precondition are based: actions on another object, or on any
-   * version of the same one. The controller starts only after the caches of these resources have caught up with the
+   * version of the same object. The controller starts only after the caches of these resources have caught up with the
    * API.
    */
   readonly restsOn?: readonly Resource<KubeObject>[];

@@ -16,8 +16,8 @@ const maxOutdated = 64;
 /**
  * Keys that become due after a delay, in the order of their times; equal times in the order of the calls.
  *
- * `#due` has the valid time of each key. The heap finds the next one; an entry in it with another time than the key's is
- * outdated, and is skipped when its time comes.
+ * `#due` has the valid time of each key. The heap finds the next key; a heap entry whose time differs from the key's is
+ * outdated, and is skipped when that time comes.
  */
 export class DelayedKeys {
   readonly #clock: Clock;

@@ -24,7 +24,7 @@ interface KeyPass<Memory> {
   readonly now: Instant;
   /** Called when the pass made progress. */
   readonly moved: () => void;
-  /** Receives the error of each failed read of a single object, without which the pass continued. */
+  /** Called with the error of each read of a single object that failed; the pass went on without that object. */
   readonly unread: (error: unknown) => void;
 }
 

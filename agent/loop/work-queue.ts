@@ -12,10 +12,10 @@ import { RetryLimiter, type RetryLimits } from "./retry-limiter.ts";
  *
  * Between two calls:
  *
- * - A key is in `#dirty` from `add` until it is taken, and in `#processing` from then until `done`. It waits to be taken
- *   while it is in `#dirty` and not in `#processing`.
- * - Each waiting key has an entry in `#urgent`, or else in `#ready`. A key that is preferred while it waits has both; any
- *   entry of a key that does not wait is stale, and is skipped by `#skipToNext`.
+ * - A key is in `#dirty` from `add` until it is taken, and in `#processing` from then until `done`. It waits to be
+ *   taken while it is in `#dirty` and not in `#processing`.
+ * - Each waiting key has an entry in `#urgent`, or else in `#ready`. A key that is preferred while it waits has both;
+ *   any entry of a key that does not wait is stale, and is skipped by `#skipToNext`.
  * - A key in `#delayedWhileProcessing` is in `#processing`.
  * - If there are `#waiters`, no key waits.
  */
@@ -30,7 +30,7 @@ export class WorkQueue {
   readonly #dirty = new Map<string, Instant>();
   readonly #processing = new Set<string>();
   readonly #delayed: DelayedKeys;
-  /** The worker may have missed the change that caused the delay. */
+  /** Keys that were delayed while being processed; the worker may have missed the change that caused the delay. */
   readonly #delayedWhileProcessing = new Set<string>();
   readonly #waiters = new Set<(key: string | undefined) => void>();
   #closed = false;
@@ -153,7 +153,9 @@ export class WorkQueue {
     return this.#dirty.has(key) && !this.#processing.has(key);
   }
 
-  /** Drops stale entries until the next key is at the head of a Fifo, and returns that; undefined if no key waits. */
+  /**
+   * Drops stale entries until the next key is at the head of a Fifo, and returns this Fifo; undefined if no key waits.
+   */
   #skipToNext(): Fifo<string> | undefined {
     for (const line of [this.#urgent, this.#ready]) {
       for (let key = line.peek(); key !== undefined; key = line.peek()) {

@@ -43,7 +43,10 @@ export function afterFailure(error: unknown, before: readonly FailedRun[], now: 
   return { do: "wait", pause: backoff(waits + 1, pauses) };
 }
 
-/** True for a full disk, a read-only file system, or a cache that another program has open; not for another agent. */
+/**
+ * Whether the failure may pass by itself: a full disk, a read-only file system, or a cache that another program has
+ * open. False if another agent has state.db open.
+ */
 function mayPass(error: unknown): boolean {
   if (!(error instanceof StorageError)) return false;
   return (

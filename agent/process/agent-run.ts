@@ -91,7 +91,7 @@ export class AgentRun {
     return this.#agent?.parts(now);
   }
 
-  /** What happened to state.db since it was opened; undefined if nothing did, or if none is open. */
+  /** How state.db was lost after it was opened; undefined if it was not lost, or none is open. */
   get stateLoss(): ReturnType<StateFolder["loss"]> {
     return this.#agent && this.#folder?.loss();
   }

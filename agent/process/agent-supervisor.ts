@@ -274,7 +274,7 @@ export class AgentSupervisor implements ProcessControls {
     this.#nextLife.abort(new Error(message));
   }
 
-  /** Returns to the previous configuration, if the agent cannot start with the new one. Returns whether it did. */
+  /** Goes back to the previous configuration if the agent cannot start with the new one. Returns whether it did. */
   #goBack(error: unknown): boolean {
     if (!(this.#isBeginning || error instanceof ConfigError) || !this.#config.goBack(error)) return false;
     this.#deps.log.configure(this.#config.config);

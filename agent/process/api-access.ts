@@ -33,7 +33,7 @@ export const askedCredentials = ({ env }: Pick<Io, "env">, { api }: Config, ambi
 
 /**
  * A hash of the server's address and certificate authority, which identifies the cluster if this board is not allowed
- * to read its uid.
+ * to read the cluster's uid.
  */
 export async function addressOf(credentials: Credentials): Promise<string> {
   const { server, tls } = await credentials.access();

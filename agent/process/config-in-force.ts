@@ -7,7 +7,7 @@ import type { LoadedConfig } from "./load-config.ts";
 import { userMessageOf } from "./user-message.ts";
 
 /**
- * What a reload changed. level: only the log level, which a running agent can change. other: the agent must be
+ * The effect of a reload. level: only the log level changed, which a running agent can apply. other: the agent must be
  * restarted within this process. refused: the new configuration is invalid, or would leave out fleet settings that are
  * in force; the previous one remains in force.
  */
@@ -68,8 +68,8 @@ export class ConfigInForce {
   }
 
   /**
-   * Returns to the previous configuration, because the agent cannot start with this one. Returns false if there is
-   * none.
+   * Returns to the previous configuration, because the agent cannot start with the current one. Returns false if there
+   * is no previous one.
    */
   goBack(because: unknown): boolean {
     if (!this.#former) return false;

@@ -68,7 +68,7 @@ export function factsOf(read: ReadFact): BoardFacts {
 
 type Load = (sources: Sources) => Loaded;
 
-/** Adds those fleet settings that fit this board's own. */
+/** Adds the fleet settings that are compatible with this board's own settings. */
 function withRemote(
   sources: Sources,
   own: Loaded,

@@ -63,7 +63,10 @@ function loggerOf(io: Io, config: Config): Logger {
   );
 }
 
-/** Sends to the journal's socket, if the service manager or the launcher has opened one. */
+/**
+ * A function that sends an entry to the journal's socket; undefined if neither the service manager nor the launcher has
+ * opened one.
+ */
 function journalOf({ env }: Io): ((entry: Uint8Array) => boolean) | undefined {
   const fd = passedSocket("journal", env, process.pid) ?? numberIn(env.SITEWARD_JOURNAL_FD);
   if (fd === undefined) return undefined;
@@ -78,8 +81,8 @@ function journalOf({ env }: Io): ((entry: Uint8Array) => boolean) | undefined {
 }
 
 /**
- * Whether JOURNAL_STREAM names the output of this process, because child processes inherit the variable
- * (systemd.exec(5)).
+ * Whether JOURNAL_STREAM names the output of this process, which is not certain, because child processes inherit the
+ * variable (systemd.exec(5)).
  */
 function isOurs(stream: string | undefined): boolean {
   if (!stream) return false;

@@ -12,11 +12,11 @@ import { userMessageOf } from "./user-message.ts";
 
 /** Pauses between two checks of the state folder, in milliseconds. */
 const pauses = { first: 2000, max: 60_000 };
-/** Pause between two checks whether the cache fills the disk, in milliseconds. */
+/** Pause between two checks for a cache that fills the disk, in milliseconds. */
 const roomPause: Millis = 10_000;
 /**
- * Maximum number of times within an hour that the cache is deleted to make room. Each time, the whole site is listed again; if it fills the
- * disk again, something else does, or the disk is too small.
+ * Maximum number of times within an hour that the cache is deleted to make room. Each time, the whole site is listed
+ * again; if the disk is then full again, something else fills it, or it is too small.
  */
 const maxDiscards = 3;
 const hour: Millis = 3_600_000;
@@ -141,8 +141,9 @@ export class StatePlace {
   }
 
   /**
-   * Ends when the configured folder can be used only without its cache, which fills the disk, or when the signal aborts.
-   * Needed because a board that stores little does not fail, and does not stand for election either.
+   * Ends when the configured folder can be used only without its cache, which fills the disk, or when the signal
+   * aborts. Needed because, while the disk is full, a board that stores little does not fail, but does not stand for
+   * election either.
    */
   async crowded(config: Config, signal: AbortSignal): Promise<void> {
     do await sleep(this.#ambient.clock, roomPause, signal);

@@ -3,7 +3,7 @@ import { changeTaints, type TaintName, taintKeys, taintOf, taintsOf } from "../a
 import { conditionTypes } from "../board/node-conditions.ts";
 import { outOfService, outOfServiceAnnotation } from "../controllers/node-lifecycle/out-of-service.ts";
 
-/** What a release removes from a Node. */
+/** The taints, annotations and conditions that a release removes from a Node. */
 export interface NodeRemovals {
   readonly taints: readonly TaintName[];
   readonly annotations: readonly string[];
@@ -36,7 +36,7 @@ export function leavingOf(node: Node): NodeRemovals {
 export const isNothing = ({ taints, annotations, conditions }: NodeRemovals): boolean =>
   taints.length + annotations.length + conditions.length === 0;
 
-/** The patch that removes taints and annotations, with the read resourceVersion as precondition. */
+/** The patch that removes taints and annotations. Its precondition is the resourceVersion that was read. */
 export function metadataPatch(node: Node, { taints, annotations }: NodeRemovals): object {
   const { uid, resourceVersion } = node.metadata;
   const without = Object.fromEntries(annotations.map((name) => [name, null]));

@@ -57,8 +57,8 @@ export class ClusterIdentityCheck {
   }
 
   /**
-   * Resolves once the cache may be filled, or when the signal aborts. Throws an OtherClusterError unless it is empty or
-   * is known to have been filled from this cluster.
+   * Resolves once the cache may be filled, or when the signal aborts. Throws an OtherClusterError unless the cache is
+   * empty or is known to have been filled from this cluster.
    */
   async check(isEmpty: () => boolean, signal: AbortSignal): Promise<void> {
     const { facts, identified } = this.#deps;

@@ -75,7 +75,8 @@ export function encodeCounters({ keys, floor }: SiteCounters): string {
 }
 
 /**
- * The counters in an annotation. Invalid entries are ignored, because they do not lower counters that this board knows.
+ * The counters in an annotation. Invalid entries are ignored, which is safe, because it does not lower counters that
+ * this board knows.
  */
 export function decodeCounters(text: string): SiteCounters {
   const found = new Map<string, number>();

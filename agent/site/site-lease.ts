@@ -35,7 +35,10 @@ const maxClaimLength = 1024;
 /** Value of the annotation for a site without workloads. It is not a valid selector. */
 const none = "-";
 
-/** The claim on namespaces. A site with a node selector and no namespace selector has no workloads (docs/judgement.md#site-scope). */
+/**
+ * The claim on namespaces. A site with a node selector and no namespace selector has no workloads
+ * (docs/judgement.md#site-scope).
+ */
 const namespaceClaim = ({ nodeSelector, namespaceSelector }: SiteScope): string =>
   namespaceSelector ?? (nodeSelector === undefined ? "" : none);
 

@@ -10,7 +10,8 @@ import type { OwnNamespaces, SiteClaims } from "./site-claims.ts";
 
 /**
  * The caches without the workloads of namespaces that are not this site's, or that an older site claims
- * (docs/judgement.md#site-scope). A bound pod belongs to the site of its board, an unbound pod to that of its namespace.
+ * (docs/judgement.md#site-scope). A bound pod belongs to the site of its board, an unbound pod to that of its
+ * namespace.
  */
 export function siteNamespaces(
   caches: Caches,

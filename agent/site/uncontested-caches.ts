@@ -37,8 +37,8 @@ const boardOfValue: Readonly<Record<string, (value: string) => string>> = {
 };
 
 /**
- * Whether an older site claims a Node, judged by the labels of the given state, or an object's Node, judged by its
- * current labels.
+ * Whether an older site claims a Node (by the labels of the given state), or the Node of another object (by the Node's
+ * current labels).
  */
 function isContested(
   resource: Resource<KubeObject>,

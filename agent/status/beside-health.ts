@@ -81,7 +81,7 @@ function placeProblems({ journal, memory }: Parts): readonly ProblemPart[] {
   return found;
 }
 
-/** What a freeze and quiet hours hold back. */
+/** The evictions that a freeze or quiet hours hold back. */
 const evictions = "evictions from lost or not-ready boards";
 const notHeld = "drains, board.confirm-dead and NoExecute taints with other keys still take effect";
 

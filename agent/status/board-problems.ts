@@ -50,7 +50,7 @@ export function boardProblems({ boards, judgement, now }: Parts): readonly Probl
   return found;
 }
 
-/** How to go on with lost boards. Those that an operator confirmed dead need no further decision. */
+/** The next step for lost boards. Those that an operator confirmed dead need no further decision. */
 function lostHint({ count, some }: NamedBoards): string {
   const open = some.find(({ confirmedBy }) => confirmedBy === undefined);
   if (open === undefined && count === some.length)
@@ -103,7 +103,7 @@ const atPresent = {
   afterwards: "",
 };
 
-/** While the judgement is paused: these boards may be back without being noticed. */
+/** The texts while the judgement is paused, when boards may return without being noticed. */
 const atLastJudgement: typeof atPresent = {
   lost: {
     one: "was lost at the last judgement: it had been silent since",
@@ -159,7 +159,7 @@ export function sentence(
 const whenOf = ({ since, neverHeard }: NamedBoard, now: Instant): string =>
   `${neverHeard ? "before " : ""}${timeOf(since, now)}`;
 
-/** The UTC time of an instant soon, to the second. */
+/** The UTC time of day, to the second, of an instant in the near future. */
 export const clockTime = (instant: Instant, now: Instant): string =>
   `${isoTime(now.wall + elapsed(now, instant)).slice(11, 19)} UTC`;
 

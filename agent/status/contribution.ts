@@ -10,8 +10,8 @@ export interface StatusContribution
 }
 
 /**
- * Adds contributions to the parts: problems are appended, partial members complete existing ones, and of any other
- * member the last value counts.
+ * Adds contributions to the parts: problems are appended, partial members complete existing ones, and any other member
+ * takes its last value.
  */
 export function withContributions(parts: Parts, contributions: readonly StatusContribution[]): Parts {
   let whole = parts;

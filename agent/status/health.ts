@@ -72,12 +72,12 @@ function linkProblems({ api, clock, now }: Parts): readonly ProblemPart[] {
   ];
 }
 
-/** A wrong clock makes valid certificates and tokens appear invalid, and renewing them does not help then. */
+/** If the clock is wrong, valid certificates and tokens appear invalid, and renewing them does not help. */
 const clockFirst =
   "this board's clock has not been set since boot: compare it with date -u, and wait for timedatectl timesync-status or set it";
 
 interface LinkText extends Pick<ProblemPart, "type" | "severity"> {
-  /** How long this board evicts nothing. */
+  /** The time in which this board evicts nothing, as a clause. */
   readonly until: string;
   readonly hint: string;
 }
@@ -114,7 +114,7 @@ function leaderProblems({ leader, api, now }: Parts): readonly ProblemPart[] {
   if (!leader || leader.role === "leader" || api?.state !== "up") return [];
   const { leaderlessSince, leaseAgeMs = 0, ownDuration } = leader;
   const without = leaderlessSince ? elapsed(leaderlessSince, now) : leaseAgeMs;
-  // The duration of a Lease without a holder, a second after a release, does not say when the others read it.
+  // A leader that releases the Lease sets its duration to one second, which does not say when followers read it next.
   const duration = leaderlessSince ? ownDuration : Math.min(leader.leaseDurationMs, maxLeaseDuration);
   if (without <= Math.min(duration, ownDuration) + slackOfFollowers) return [];
   if (without <= 2 * Math.min(duration, ownDuration) + slackOfFollowers) {
@@ -159,7 +159,7 @@ function leaderProblems({ leader, api, now }: Parts): readonly ProblemPart[] {
  */
 const slackOfFollowers = 30_000;
 
-/** An older backlog is reported. A burst of changes is usually applied within seconds. */
+/** A backlog older than this is reported. A burst of changes is usually applied within seconds. */
 const toleratedBacklog: Millis = 60_000;
 
 function watchProblems({ watches = [], api }: Parts): readonly ProblemPart[] {
@@ -251,7 +251,7 @@ function siteProblems({
   return found;
 }
 
-/** How an operator who knows that boards are dead goes on, if the zone evicts nothing. */
+/** The next step for an operator who knows that boards are dead, if the zone evicts nothing. */
 function zoneHint({ name, ready, rate }: Pick<ZonePart, "name" | "ready" | "rate">): string {
   const check = "check power and network of the zone";
   if (rate > 0) return check;
@@ -298,7 +298,7 @@ function valveProblem(
 const heldText = (heldOn: readonly string[]): string =>
   heldOn.length === 0 ? "" : ` on ${heldOn.join(", ")}${heldOn.length < maxHeldNamed ? "" : " and perhaps others"}`;
 
-/** So many boards are named at most. */
+/** Maximum number of boards named. */
 const maxHeldNamed = 3;
 
 const usageTexts = (usedBy: NonNullable<ValvePart["usedBy"]>): readonly string[] =>

@@ -68,7 +68,9 @@ interface Isolated {
   readonly since: Instant;
 }
 
-/** The problem of a leader that hears nobody on the LAN while boards are silent: it cannot tell which of them run. */
+/**
+ * The problem of a leader that receives no answer on the LAN while boards are silent: it cannot tell which of them run.
+ */
 export const isolatedProblem = ({ path, since }: Isolated, now: Instant): ProblemPart => ({
   type: "LeaderIsolated",
   severity: "warning",
@@ -124,7 +126,7 @@ export function lagProblems({ judgement, api, now }: Parts): readonly ProblemPar
 }
 
 /**
- * The problem of a site whose judgement an operator has paused. What the status says of zones and boards is as old as the
+ * The problem of a site whose judgement an operator has paused. The zones and boards in the status are as old as the
  * last judgement; which boards have fallen silent since is unknown.
  */
 export function pausedProblems({ judgement, now }: Parts): readonly ProblemPart[] {
@@ -141,8 +143,8 @@ export function pausedProblems({ judgement, now }: Parts): readonly ProblemPart[
 }
 
 /**
- * The problem of a link that flaps: each outage begins a new grace period and a new quarantine, so that a board that is
- * dead may be judged late or never (docs/judgement.md#links-that-flap).
+ * The problem of a link that flaps: each outage begins a new grace period and a new quarantine, so a dead board may be
+ * judged late or never (docs/judgement.md#links-that-flap).
  */
 export function postponedProblems({ judgement, now }: Parts): readonly ProblemPart[] {
   if (judgement?.postponed === undefined || judgement.isPaused) return [];

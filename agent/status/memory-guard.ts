@@ -25,7 +25,7 @@ export interface MemoryView {
   readonly growthSinceGc: number | undefined;
 }
 
-/** Minimum interval between two reliefs: dropped caches are soon filled again. */
+/** Minimum interval between two drops of caches, because dropped caches are soon filled again. */
 const reliefEvery: Millis = 300_000;
 
 /**

@@ -3,13 +3,13 @@ import type { Severity, Status } from "./schema.ts";
 
 type Section<K extends keyof Status> = NonNullable<Status[K]>;
 type Entry<K extends keyof Status> = Section<K> extends readonly (infer E)[] ? E : never;
-/** A type whose members K are instants instead of the times that are written. */
+/** The type T with instants for its members K, which are times as text in the document. */
 type At<T, K extends keyof T> = Omit<T, K> & { readonly [P in keyof Pick<T, K>]: Instant | Extract<T[P], undefined> };
 
 /**
- * Input of the status: the members of the document (schema.ts, which has their meaning) as components provide them on
- * request, and other facts that only the rules of health.ts need. Times are instants of this process; components that
- * do not exist yet are left out.
+ * Input of the status: the members of the document (described in schema.ts) as components provide them on request, and
+ * other facts that only the rules of health.ts need. Times are instants of this process; components that do not exist
+ * yet are left out.
  */
 export interface Parts {
   readonly now: Instant;
@@ -140,7 +140,10 @@ export type BoardsPart = { readonly [K in "lost" | "off" | "notReady"]: NamedBoa
 > & {
     /** Absent if there are none. */
     readonly cutOff?: NamedBoards | undefined;
-    /** Those boards among `off` whose pods are being evicted, by name; absent if there are none. */
+    /**
+     * Those boards of `off` that were not drained first: they have pods that will be evicted, or were evicted and still
+     * exist. Sorted by name; absent if there are none.
+     */
     readonly undrained?: readonly UndrainedBoard[];
   };
 
@@ -193,8 +196,8 @@ export type ValvePart = At<ValveSection, "heldSince">;
 type HoldsSection = Section<"holds">;
 
 /**
- * `until` may be later than `now`. It is an instant of this process, regardless of the wall clock at the time of the
- * order.
+ * `until` may be in the future. It is an instant of this process, so it does not depend on the wall clock at the time
+ * of the order.
  */
 export type HoldsPart = {
   readonly [K in "freezes" | "pauses" | "confirmed"]: readonly At<HoldsSection[K][number], "until">[];

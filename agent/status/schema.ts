@@ -126,7 +126,7 @@ const zone = record({
   /** Boards per second that may be evicted; 0 while the zone is frozen. */
   rate: count,
   frozenUntil: optional(text),
-  /** Until when the rate is lower than the zone's state allows, and what that follows. */
+  /** Until when the rate is lower than the zone's state allows, and the reason: an outage or a freeze before. */
   slowUntil: optional(text),
   slowAfter: optional(word<"outage" | "freeze">()),
 });
@@ -153,9 +153,11 @@ const namedBoard = record({
   unjudged: optional(yesNo),
   /** The operator who confirmed the board dead (`board.confirm-dead`). */
   confirmedBy: optional(text),
-  /** When its pods are evicted at the latest, if nothing shows until then whether it runs. */
+  /** The latest time at which its pods are evicted, unless something shows before then whether the board runs. */
   heldUntil: optional(text),
-  /** What shows that a silent board runs: its own answer, also if its kubelet does not run, or that it leads. */
+  /**
+   * The evidence that a silent board runs: its LAN answer, even if its kubelet does not run, or the fact that it leads.
+   */
   witness: optional(word<"lan" | "lan, no kubelet" | "leader">()),
 });
 
@@ -192,7 +194,10 @@ const judgement = record({
   ageMs: optional(span),
   /** Silent boards whose conditions in the API have not been updated yet. */
   unwritten: count,
-  /** An operator paused the controller that judges boards: zones and boards are shown as they were at that age. */
+  /**
+   * An operator paused the controller that judges boards. Zones and boards are shown as of the last judgement, `ageMs`
+   * ago.
+   */
   isPaused: optional(yesNo),
 });
 
@@ -203,7 +208,7 @@ const valve = record({
   limit: count,
   /** The part of the limit that is kept for the taints of boards. */
   kept: optional(count),
-  /** The namespaces whose pods used most of the acts since this board leads. */
+  /** The namespaces whose pods have used most of the acts since this board began to lead. */
   usedBy: optional(list(record({ namespace: text, acts: count }))),
   /** Number of boards that are tainted because they are silent. */
   boards: count,

@@ -21,8 +21,8 @@ export function zoneNamed(name: string | undefined, read: ReadBytes): Zone | und
 }
 
 /**
- * Parses a compiled time zone (TZif, RFC 9636, version 2 and later); undefined if it is not a valid one. V8 could do this
- * with ICU, whose tables take 8 MB of memory once they are used.
+ * Parses a compiled time zone (TZif, RFC 9636, version 2 and later); undefined if it is not a valid one. V8 could do
+ * this with ICU, whose tables take 8 MB of memory once they are used.
  */
 export function zoneFrom(bytes: Uint8Array): Zone | undefined {
   try {

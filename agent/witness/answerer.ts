@@ -67,7 +67,7 @@ export class Answerer {
     }
   }
 
-  /** Reported once, and again only if the problem changes. */
+  /** Logs a problem once, and again only if it changes. */
   #report(error: unknown): void {
     const problem = sentenceOf(error);
     if (problem === this.#problem) return;

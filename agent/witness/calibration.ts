@@ -2,7 +2,7 @@ import { elapsed, type Instant, isAfter, type Millis, shifted } from "../base/cl
 import { calibratedFor } from "../judgement/lan-silence.ts";
 import { maxAddresses } from "./announcement.ts";
 
-/** A signed answer, as far as it says how a board is reached. */
+/** The part of a signed answer that shows how its board is reached. */
 export interface HeardAnswer {
   /** The key that signed it. */
   readonly key: string;
@@ -12,11 +12,11 @@ export interface HeardAnswer {
   readonly at: Instant;
 }
 
-/** What is known about reaching one board. */
+/** The known facts about reaching one board. */
 interface Reach {
   /** The last answer by each path, the newest at the end, all with the same key. */
   heard: readonly HeardAnswer[];
-  /** When it is to be asked again, only in order to know whether it answers. */
+  /** When to ask it again merely to learn whether it answers. */
   next: Instant | undefined;
   /** Questions of that kind since the last answer. */
   tries: number;
@@ -24,7 +24,7 @@ interface Reach {
   isMute: boolean;
 }
 
-/** What this board knows of others: the names of those that it cannot hear. */
+/** The number of boards that this board can hear on the LAN, and the names of the others. */
 export interface LanCensus {
   /** Number of boards that answered within the last day. */
   readonly heard: number;
@@ -35,17 +35,28 @@ export interface LanCensus {
 }
 
 const askEvery: Millis = 3_600_000;
-/** How much older than the last answer one by another path may be. Its questions on that path are asked once an hour. */
+/**
+ * How much older than a board's newest answer its answer by another path may be. It is asked on that path once an hour.
+ */
 const pathsLast: Millis = 3 * askEvery;
-/** A datagram may be lost, or the board may be starting. The pause doubles with each question, up to an hour. */
+/**
+ * The pause after the first question: a datagram may be lost, or the board may be starting. The pause doubles with each
+ * question, up to an hour.
+ */
 const firstPause: Millis = 5000;
-/** The longest pause after a question that could not be sent, so that it is soon noticed when questions can be sent again. */
+/**
+ * The longest pause after a question that could not be sent, so that it is soon noticed when questions can be sent
+ * again.
+ */
 const unsentPause: Millis = 60_000;
 
-/** A board announces no more addresses. */
+/** Maximum number of paths kept for a board. It announces no more addresses than that. */
 const maxPaths = maxAddresses;
 
-/** The largest site; others are forgotten, the one asked longest ago first. */
+/**
+ * Maximum number of boards that are remembered, the size of the largest site. The board asked longest ago is forgotten
+ * first.
+ */
 const maxBoards = 5000;
 
 /**
@@ -55,7 +66,7 @@ const maxBoards = 5000;
 export class Calibration {
   readonly #reaches = new Map<string, Reach>();
 
-  /** The board answered, for whatever reason it was asked. */
+  /** Called when the board answered, regardless of why it was asked. */
   heard(board: string, answer: HeardAnswer): void {
     const reach = this.#reachOf(board);
     const { key, path, at } = answer;

@@ -28,7 +28,7 @@ export interface Question {
   readonly board: string;
 }
 
-/** What a board states about itself. */
+/** The statement of a board about itself. */
 export interface WitnessStatement {
   /** The boot of the answering machine. */
   readonly boot: string;

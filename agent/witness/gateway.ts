@@ -2,8 +2,8 @@ import { connect } from "node:net";
 import { type Clock, deadline, type Millis } from "../base/clock.ts";
 
 /**
- * Asks the router on a path to boards (see `PathTo`). True if it answered, so that this machine reaches the LAN there.
- * False says nothing: there may be no router, or one that does not answer. Never rejects.
+ * Asks the router on a path to boards (see `PathTo`). True if it answered, which shows that this machine reaches the
+ * LAN there. False shows nothing: there may be no router, or one that does not answer. Never rejects.
  */
 export type AskGateway = (path: string) => Promise<boolean>;
 
@@ -12,7 +12,9 @@ const ports = [53, 80];
 /** Shorter than the pause between two questions. */
 const timeout: Millis = 3000;
 
-/** The gateway by TCP: a connection that is accepted or refused is an answer. `routerOn`: the router's address, if any. */
+/**
+ * The gateway by TCP: a connection that is accepted or refused is an answer. `routerOn`: the router's address, if any.
+ */
 export const gatewayByTcp =
   (clock: Clock, routerOn: (path: string) => string | undefined): AskGateway =>
   async (path) => {

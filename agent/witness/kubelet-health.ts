@@ -30,7 +30,7 @@ interface Down {
 
 /** For how long an answer of the kubelet is reused. */
 const fresh: Millis = 1000;
-/** A kubelet that is found down again within this time counts as down for all of it. */
+/** A kubelet that is found down again within this time counts as having been down all the time. */
 const continues: Millis = 300_000;
 /**
  * How long a kubelet must be down before a process adopts the down time that an earlier process measured, because a
@@ -47,7 +47,7 @@ const maxTextLength = 1024;
 export class KubeletHealth {
   readonly #ambient: Pick<Ambient, "clock" | "log">;
   readonly #deps: KubeletHealthDeps;
-  /** The content of the file; undefined if nothing in it is known. */
+  /** The content of the file; undefined if it is not known. */
   #kept: string | undefined;
   #hasAnswered = false;
   /**
@@ -122,7 +122,7 @@ export class KubeletHealth {
     if (this.#hasAnswered && isOfThisBoot) this.#inherited = downSince;
   }
 
-  /** If it cannot be stored, the next answer retries, and until then it is lost only by a restart. */
+  /** Stores the facts. If that fails, the next answer retries; until then, a restart would lose them. */
   #keep(): void {
     if (!this.#hasAnswered) return;
     const { file, bootId } = this.#deps;

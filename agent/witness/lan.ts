@@ -4,7 +4,10 @@ export interface LanAddress {
   readonly port: number;
 }
 
-/** Takes a received datagram. `reply` sends one back to its sender, from the address at which it arrived. `sender` is its address. */
+/**
+ * Takes a received datagram. `reply` sends one back to its sender, from the address at which it arrived. `sender`: the
+ * address from which it came.
+ */
 export type Receive = (datagram: Uint8Array, reply: (datagram: Uint8Array) => void, sender: string) => void;
 
 /** An open port, in each address family that this machine has. */
@@ -16,7 +19,7 @@ export interface LanPort {
   readonly closed: Promise<Error | undefined>;
 }
 
-/** The LAN, as far as datagrams to individual addresses are concerned. */
+/** The LAN, limited to datagrams to individual addresses. */
 export interface Lan {
   /** Opens a port; 0 means any free one. Rejects if it cannot be opened in any address family. */
   open(port: number, receive: Receive): Promise<LanPort>;

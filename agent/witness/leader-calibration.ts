@@ -17,13 +17,16 @@ const lookEvery: Millis = 30_000;
 const patience: Millis = 5000;
 
 /**
- * Asks the board that leads once an hour, while this board follows. If that board dies, the next leader has to know
- * whether it could hear it: no leader asks itself.
+ * Asks the board that leads once an hour, while this board follows. If the leading board dies, the next leader has to
+ * know whether that board could be heard, and no leader asks its own board.
  */
 export class LeaderCalibration {
   readonly #ambient: Ambient;
   readonly #deps: LeaderCalibrationDeps;
-  /** The announcement of the last leader that was asked; undefined if it has to be read, as its last one brought no answer. */
+  /**
+   * The announcement of the leader that was asked last; undefined if it has to be read, because the last question
+   * brought no answer.
+   */
   #known: { readonly board: string; readonly announced: Announcement } | undefined;
 
   constructor(ambient: Ambient, deps: LeaderCalibrationDeps) {

@@ -30,7 +30,7 @@ interface Asked {
   readonly key: string;
   readonly at: Instant;
   readonly nonces: string[];
-  /** The number of addresses to which one may have been sent. */
+  /** The number of addresses to which a question may have been sent. */
   sent: number;
   isAnswered: boolean;
   /** The paths by which the board answered. */
@@ -46,14 +46,15 @@ interface SentQuestion {
 }
 
 /**
- * Maximum number of answers checked per board and round: one from each address and some wrong ones. Each costs a signature
- * check, and anyone who sees the questions could send any number of them.
+ * Maximum number of answers checked per board and round: one from each address and some wrong ones. Each costs a
+ * signature check, and anyone who sees the questions could send any number of them.
  */
 const maxChecks = maxAddresses + 8;
 
 /**
- * Sends questions, and receives the signed answers to them. Each address of a board is sent a question of its own, so that
- * an answer shows which path works: one that was copied from another network does not fit. Each path counts once.
+ * Sends questions, and receives the signed answers to them. Each address of a board is sent a question of its own, so
+ * that an answer shows which path works: an answer that was copied from another network does not fit. Each path counts
+ * once.
  */
 export class QuestionPort {
   readonly #ambient: Ambient;
@@ -128,8 +129,8 @@ export class QuestionPort {
   }
 
   /**
-   * What became of the last questions to the board. unknown: they certainly did not leave this machine, or wrong answers
-   * used up all checks and may have crowded out the board's own.
+   * The outcome of the last questions to the board. unknown: they certainly did not leave this machine, or wrong
+   * answers used up all checks and may have crowded out the board's own.
    */
   outcome(board: string): "answered" | "unanswered" | "unknown" {
     const asked = this.#asked.get(board);
@@ -188,7 +189,7 @@ export class QuestionPort {
     this.#answered({ board: question.board, statement: { boot, kubelet }, key: asked.key, path, askedAt: asked.at });
   }
 
-  /** Reported once, and again only if the problem changes. */
+  /** Logs a problem once, and again only if it changes. */
   #report(error: unknown): void {
     this.#hasFailed = true;
     // The messages of system errors contain an address.

@@ -34,7 +34,7 @@ interface Round {
   readonly paths: ReadonlyMap<string, readonly string[]>;
   /** Boards that are not in doubt, and answered before. */
   readonly controls: readonly string[];
-  /** Boards that are asked only in order to know whether they can be heard. */
+  /** Boards that are asked only to learn whether they can be heard. */
   readonly due: readonly string[];
   /** The paths by which the controls answered before. */
   readonly controlPaths: ReadonlySet<string>;
@@ -73,9 +73,11 @@ const period: Millis = 5000;
  * Maximum number of boards asked at the same time. If more are in doubt, those that were asked longest ago come first.
  */
 const maxAsked = 200;
-/** Maximum number of boards asked in one round only to know whether they can be heard. */
+/** Maximum number of boards asked in one round only to learn whether they can be heard. */
 const maxCalibrated = 50;
-/** Of the boards that can be heard by each path, so many are asked as a control in each round. */
+/**
+ * For each path, the number of boards that are asked as controls in each round, among those that can be heard by it.
+ */
 const controlsPerPath = 2;
 /** How many announcements are read in one round at least, and in how many rounds those of the largest site are. */
 const minRead = 200;
@@ -85,8 +87,8 @@ const maxControls = 16;
 const maxGateways = 8;
 
 /**
- * Asks boards on the LAN while this board leads: each of them once an hour, in order to know which can be heard, and
- * silent ones all the time. At all other times, it sends nothing and has no port open. Words, and what is known from
+ * Asks boards on the LAN while this board leads: each board once an hour, to learn which ones can be heard, and the
+ * silent ones in every round. At all other times, it sends nothing and has no port open. LAN answers, and the counts of
  * unanswered questions, are kept while a board is in doubt.
  */
 export class Questioner {
@@ -100,7 +102,10 @@ export class Questioner {
   readonly #counts = new Map<string, Counted>();
   /** The last rounds, if no board answered in any of them. */
   #alone = noneCounted;
-  /** The paths on which neither the boards that were heard by them nor a gateway answered in the last rounds. */
+  /**
+   * The paths on which, in the latest rounds, neither a gateway nor any board that was heard by that path before
+   * answered.
+   */
   #dead: ReadonlyMap<string, DeadPath> = new Map();
   #round: Round | undefined;
   /** The boards in doubt that answered in the last round. */
@@ -120,7 +125,7 @@ export class Questioner {
     this.#port = new QuestionPort(ambient, deps, (answer) => this.#receive(answer));
   }
 
-  /** What is known from asking a board in doubt; undefined if it was not asked, or nothing can be concluded. */
+  /** The result of asking a board in doubt; undefined if it was not asked, or nothing can be concluded. */
   wordOf(board: string): LanReport | undefined {
     const word = this.#words.get(board);
     const key = this.#keys.get(board);
@@ -139,8 +144,8 @@ export class Questioner {
   }
 
   /**
-   * A path to silent boards on which this leader hears nobody any more, and since when: neither the boards that it heard
-   * by it before, at least two, nor the gateway. Undefined if there is none.
+   * A path to silent boards on which this leader no longer receives any answer, and since when: neither from the boards
+   * that it heard by this path before, at least two, nor from the gateway. Undefined if there is none.
    */
   get isolation(): Isolation | undefined {
     const enough = [...this.#dead].filter(([, { counted }]) => isEnough(counted));
@@ -208,7 +213,10 @@ export class Questioner {
     this.#askGateways(this.#round);
   }
 
-  /** Asks the gateways of paths on which no board can be a control or answers and, while no board answers at all, of all. */
+  /**
+   * Asks the gateways of paths without a control and of paths on which no board answers; while no board answers at all,
+   * the gateways of all paths.
+   */
   #askGateways({ paths, controlPaths, gateways }: Round): void {
     const needed = [...new Set([...paths.values()].flat())].filter(
       (path) => isDirect(path) && (this.#alone.questions > 0 || this.#dead.has(path) || !controlPaths.has(path)),
@@ -219,7 +227,8 @@ export class Questioner {
 
   /** Asks a board in doubt; undefined if it cannot be asked. */
   #askDoubted(board: string, targets: QuestionTargets, isOpen: boolean): AnnouncedBoard | undefined {
-    // A question that cannot be sent counts as well, because an earlier word must not last for ever without new ones.
+    // A question that cannot be sent counts as well, because an earlier answer must not remain valid for ever without
+    // new ones.
     const word = this.#words.get(board);
     if (word) this.#words.set(board, { ...word, asked: word.asked + 1 });
     const where = targets.announced(board);
@@ -233,7 +242,7 @@ export class Questioner {
     return isOpen ? { board, announced: where } : undefined;
   }
 
-  /** Draws the conclusions from the questions of the last round: all answers have had their time. */
+  /** Draws the conclusions from the questions of the last round, whose answers have had time to arrive. */
   #settle(): void {
     const round = this.#round;
     this.#round = undefined;
@@ -322,14 +331,17 @@ export class Questioner {
     };
   }
 
-  /** `own`: addresses that this machine has as well are in networks within each board, such as container bridges. */
+  /**
+   * `own`: this machine's addresses. A board's address that this machine has as well belongs to a network within each
+   * board, such as a container bridge, and is left out.
+   */
   #pathsTo({ addresses }: Announcement, own: ReadonlySet<string>): readonly string[] {
     return addresses.filter((address) => !own.has(address)).map((address) => this.#port.pathTo(address));
   }
 
   /**
-   * For each path, boards that are not in doubt and answered by it before, in turn; any such boards if no path is known.
-   * Reads the Nodes of no more boards than it has to.
+   * For each path, boards that are not in doubt and answered by it before, in turn; any such boards if no path is
+   * known. Reads the Nodes of no more boards than it has to.
    */
   #controls(targets: QuestionTargets, now: Instant, paths: ReadonlySet<string>): readonly AnnouncedBoard[] {
     const { calibration } = this.#deps;
@@ -357,7 +369,7 @@ export class Questioner {
     return chosen;
   }
 
-  /** The boards to ask only in order to know whether they can be heard. */
+  /** The boards to ask only to learn whether they can be heard. */
   #due(targets: QuestionTargets, now: Instant): readonly string[] {
     const { calibration } = this.#deps;
     const due: string[] = [];
@@ -398,17 +410,17 @@ export class Questioner {
 }
 
 /**
- * The paths by which this leader has to hear others before the silence of a board shows anything. `shared`: those to the
- * addresses of the controls. Where the board and a control are on one network, this leader may have lost its port there
- * before it ever heard them by it.
+ * The paths by which this leader has to hear others before the silence of a board shows anything. `shared`: those to
+ * the addresses of the controls. Where the board and a control are on one network, this leader may have lost its own
+ * port on that network before it ever heard either of them there.
  */
 const neededPaths = ({ near, announced }: Way, shared: ReadonlySet<string>): readonly string[] => [
   ...new Set([...near, ...announced.filter((path) => shared.has(path))]),
 ];
 
 /**
- * Whether this leader could hear the silent board in this round: by each path, another board answered or, where none can
- * be asked, the gateway. One path is not enough, because it is unknown which of them the board still has.
+ * Whether this leader could hear the silent board in this round: by each path, another board answered or, where none
+ * can be asked, the gateway. One path is not enough, because it is unknown which of its paths the board still has.
  */
 function isControlled(paths: readonly string[], answered: ReadonlySet<string>, round: Round): boolean {
   const { controlPaths, gateways } = round;
@@ -416,12 +428,12 @@ function isControlled(paths: readonly string[], answered: ReadonlySet<string>, r
   return paths.every((path) => answered.has(path) || (!controlPaths.has(path) && gateways.has(path)));
 }
 
-/** If so many boards do not answer at the same time, the fault is more likely to be on this side. */
+/** If this many boards do not answer at the same time, the fault is more likely to be on this side. */
 const severalBoards = 2;
 
 /**
  * Whether a board is running in a different boot from the one that its kubelet reported. A board without /proc does not
- * know its own.
+ * know its own boot.
  */
 const isOther = (boot: string, reported: string | undefined): true | undefined =>
   reported !== undefined && isBootId(boot) && isBootId(reported) && boot.toLowerCase() !== reported.toLowerCase()

@@ -6,8 +6,8 @@ import type { AskKubelet } from "./kubelet-health.ts";
 type ReadTable = (file: string) => AsyncIterable<readonly string[]>;
 
 /**
- * Asks only a listener of root, as every usual kubelet is: any process of the host's network, even a pod's, can listen on
- * the kubelet's port while the kubelet is down. Where the owner cannot be read, the answer counts.
+ * Asks only a listener of root, as every usual kubelet is: any process of the host's network, even a pod's, can listen
+ * on the kubelet's port while the kubelet is down. Where the owner cannot be read, the answer counts.
  */
 export function ofRoot(ask: AskKubelet, clock: Clock, read: ReadTable, port = kubeletPort): AskKubelet {
   const owner = new ListenerOwner(clock, read, port);
@@ -26,9 +26,9 @@ const slow: Millis = 100;
 const longestRest: Millis = 60_000;
 
 /**
- * The owner of the listener that takes a connection to 127.0.0.1. Pods on the host's network can fill the tables, so that
- * reading them takes long: until a reading is complete, the result of the previous one counts. This delays a result,
- * whereas a partial reading could show a dead kubelet as running, or a running one as dead.
+ * The owner of the listener that takes a connection to 127.0.0.1. Pods on the host's network can fill the tables, so
+ * that reading them takes long: until a reading is complete, the result of the previous one counts. This delays a
+ * result, whereas a partial reading could show a dead kubelet as running, or a running one as dead.
  */
 class ListenerOwner {
   readonly #clock: Clock;
@@ -36,7 +36,7 @@ class ListenerOwner {
   readonly #port: number;
   #isRoot = false;
   #reading: Promise<void> | undefined;
-  /** No reading begins before. */
+  /** No reading begins before this time. */
   #restsUntil: Instant | undefined;
 
   constructor(clock: Clock, read: ReadTable, port: number) {
@@ -79,7 +79,7 @@ class ListenerOwner {
   }
 }
 
-/** By address: whether all that listen there are root's. Contains only addresses of `inOrder`. */
+/** By address: whether all listeners there belong to root. Contains only addresses of `inOrder`. */
 type Owners = Map<string, boolean>;
 
 /** False if there are more than `maxListeners`. Reads no further than the listeners, which the kernel lists first. */
@@ -103,12 +103,12 @@ const tcp6 = "/proc/net/tcp6";
 /** Number, local address, remote address, state, queues, timers, retransmissions, user id. The heading differs. */
 const form = /^ *\d+: ([0-9A-F]+):([0-9A-F]+) \S+ ([0-9A-F]+) \S+ \S+ \S+ +(\d+) /;
 const listening = "0A";
-/** More than a board has memory for, and still the end of a table that grows while it is read. */
+/** More than a board has memory for. Ends the reading even of a table that grows while it is read. */
 const maxListeners = 1_000_000;
 /**
  * The addresses of listeners that may take a connection to 127.0.0.1. An exact address takes precedence, and [::] takes
- * IPv4 only if nothing else does: another user may listen there beside the kubelet. They are words in host byte order, all
- * supported boards being little-endian.
+ * IPv4 only if nothing else does: another user may listen there beside the kubelet. They are words in host byte order,
+ * all supported boards being little-endian.
  */
 const inOrder: readonly (readonly string[])[] = [
   ["0100007F", "0000000000000000FFFF00000100007F"],

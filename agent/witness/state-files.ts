@@ -8,7 +8,9 @@ import type { KubeletFile } from "./kubelet-health.ts";
 /** The key in the state folder, readable only by its owner. */
 export const keyFileIn = (folder: string): KeyFile => fileAt(path.join(folder, "witness.key"));
 
-/** What is known about the board's kubelet, in the state folder. It does not depend on the databases there. */
+/**
+ * The file with the facts about the board's kubelet, in the state folder. It does not depend on the databases there.
+ */
 export const kubeletFileIn = (folder: string): KubeletFile => fileAt(path.join(folder, "witness.kubelet"));
 
 /** After a power cut, the file has the previous text or the new one. */

@@ -15,8 +15,8 @@ export function roomIn(database: Database): Room {
 }
 
 /**
- * Maximum number of bytes in used pages. A vacuum blocks everything else while it rewrites them, which would take too
- * long with more.
+ * Maximum number of bytes in used pages. A vacuum blocks everything else while it rewrites them; with more of them,
+ * that would take too long.
  */
 const maxUsed = 1024 * 1024;
 /** Minimum number of bytes in free pages. A vacuum that frees less is not worth its writes. */

@@ -10,7 +10,7 @@ import type { SqliteDriver } from "./statement.ts";
 /** The result of inspecting a database from another process, without changing it. */
 export type Inspection =
   | { readonly kind: "absent" }
-  /** True if a running agent holds the exclusive lock on it. */
+  /** A running agent holds the exclusive lock on the file. */
   | { readonly kind: "busy" }
   | ({ readonly kind: "sound" } & DatabaseStats)
   | { readonly kind: "damaged" | "unreadable"; readonly why: string };

@@ -10,8 +10,8 @@ import type { SqliteDriver } from "./statement.ts";
  * It must leave the tables of that format as they are: it adds tables, which an older program leaves alone, or deletes
  * rows that the older program can do without. If absent, only programs that know this step can use the file.
  *
- * A file stores the `readableFrom` of its last step only (in the upper half of `user_version`), so it never decreases:
- * a lower one would let in a program that an earlier step excluded.
+ * A file stores the `readableFrom` of its last step only (in the upper half of `user_version`), so the value must never
+ * decrease from one step to the next: a lower one would let in a program that an earlier step excluded.
  */
 export interface Migration {
   readonly number: number;
@@ -19,7 +19,7 @@ export interface Migration {
   readonly readableFrom?: number;
 }
 
-/** What a migration needs from the Database. */
+/** The parts of a Database that a migration needs. */
 export interface MigratedDatabase {
   readonly driver: SqliteDriver;
   transaction(work: () => void): void;

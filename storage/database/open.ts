@@ -41,8 +41,8 @@ export function openCache({ file, pragmas }: OpenFileOptions): OpenedCache {
 }
 
 /**
- * Deletes cache.db with its log. A cache that is found to be damaged while open is first closed without a checkpoint, then removed, then
- * reopened.
+ * Deletes cache.db with its log. To replace a cache that is found to be damaged while open, close it without a
+ * checkpoint, remove it, then reopen it.
  */
 export function removeCache(file: string): void {
   withStorageErrors({ file, disposable: true }, () => {

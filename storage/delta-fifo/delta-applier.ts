@@ -37,7 +37,8 @@ export class DeltaApplier<T extends StoredObject> {
     });
     const last = head.at(-1);
     if (last === undefined) return { keys: 0, changes: [] };
-    // The deltas of a key are applied together. Behind a head that is the whole queue, there is none that it lacks.
+    // The deltas of a key are applied together, so the rows of these keys behind the head are needed too. If the head
+    // is the whole queue, there are none.
     const isWhole = queued.length < limit && head.length === queued.length;
     const byKey = new Map<Key, JournalRow[]>();
     for (const row of head) {

@@ -352,8 +352,8 @@ export class DeltaFIFO<T extends StoredObject> {
   }
 
   /**
-   * Ends the list in progress, if there is one, and runs `begin` in the transaction that removes its traces. If it was
-   * a first list, it had hidden the objects.
+   * Ends the list in progress, if there is one, and runs `begin` in the transaction that removes its traces. Shows the
+   * objects again, which a first list had hidden.
    */
   #dropList(begin: () => void = () => {}): void {
     this.#write({}, () => {

@@ -19,8 +19,8 @@ export interface Replacement<T> {
 }
 
 /**
- * The place where the pages of a list are written until it is complete: the methods of a Replacement, each inside a
- * transaction of the DeltaFIFO.
+ * Writes the pages of a list, which take effect only when the list is complete. Its methods are those of a Replacement,
+ * each called inside a transaction of the DeltaFIFO.
  */
 export interface ListWriter<T> {
   page(objects: readonly T[]): void;

@@ -53,7 +53,7 @@ export class IndexRows<T> {
     for (const { id } of this.#indices.values()) this.#clear(id);
   }
 
-  /** True if every index has the same values for both. */
+  /** True if every index has the same values for both objects. */
   haveSameValues(a: T, b: T): boolean {
     for (const { valuesOf } of this.#indices.values()) {
       const [left, right] = [new Set(valuesOf(a)), new Set(valuesOf(b))];

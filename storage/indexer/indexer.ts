@@ -21,11 +21,11 @@ export interface IndexReader<T> {
 }
 
 /**
- * What readers see of an ObjectTable: all of it or, between `hide` and `show`, nothing. The objects of an unfinished
+ * The readers' view of an ObjectTable: all of it or, between `hide` and `show`, nothing. The objects of an unfinished
  * first list are hidden.
  */
 export class Indexer<T extends StoredObject> implements IndexReader<T> {
-  /** For the DeltaFIFO, which decides by the rows, hidden or not. */
+  /** For the DeltaFIFO, whose decisions depend on the rows even while they are hidden. */
   readonly table: ObjectTable<T>;
   #isHidden = false;
 

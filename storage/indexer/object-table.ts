@@ -28,9 +28,9 @@ export interface ObjectTableDeps<T> {
  * The objects of one resource in SQLite, with named indices. The DeltaFIFO is the only writer; methods that write are
  * called inside its transactions. Readers get it as an `Indexer`.
  *
- * An object is read from the first of three places that has it: the quiet states, the decoded objects, its row. The
- * first that has it has the newest state, because a write to the row replaces the decoded object, and `keepQuiet` drops
- * it.
+ * An object is read from the first of three places that has it: the quiet states, the decoded objects, its row. That
+ * place has the newest state, because a write to the row also replaces the decoded object, and `keepQuiet` drops the
+ * decoded object.
  */
 export class ObjectTable<T extends StoredObject> {
   readonly #database: Database;
@@ -299,7 +299,9 @@ export class ObjectTable<T extends StoredObject> {
 /** Number of keys read at a time. The objects are then fetched one by one, so that only one of them is on the heap. */
 const page = 64;
 
-/** All keys in order, a page at a time; `keysAfter` reads the page after a key. No statement stays open between pages. */
+/**
+ * All keys in order, a page at a time; `keysAfter` reads the page after a key. No statement stays open between pages.
+ */
 function* pages(keysAfter: (key: Key) => readonly Key[]): IterableIterator<readonly Key[]> {
   let last: Key | undefined = "";
   while (last !== undefined) {

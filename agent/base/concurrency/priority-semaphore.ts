@@ -40,8 +40,8 @@ export class PrioritySemaphore {
   }
 
   /**
-   * True if the lane may take a permit. For each lane up to this one, there is a limit on the permits that it and all
-   * lanes after it hold together.
+   * True if the lane may take a permit. The limits are cumulative: for each lane up to this one, they restrict the
+   * permits that are held by that lane and all lanes after it.
    */
   #isFree(lane: Lane): boolean {
     const eighth = Math.ceil(this.#most / 8);

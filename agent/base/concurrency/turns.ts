@@ -1,6 +1,6 @@
-/** Lets work on the same subject run one after the other, in the order of the calls. */
+/** Runs pieces of work on the same subject one after the other, in the order of the calls. */
 export class Turns {
-  /** The last work on each subject that has not ended. */
+  /** For each subject with unfinished work, a promise that resolves at the end of the last piece. */
   readonly #last = new Map<string, Promise<void>>();
 
   async inTurn<T>(subject: string, work: () => Promise<T>): Promise<T> {

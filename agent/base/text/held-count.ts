@@ -1,6 +1,6 @@
 import { counted } from "./counted.ts";
 
-/** Acts that are held back are followed one by one, but not all of very many: a count from here on is a minimum. */
+/** Held acts are tracked one by one, but not all of them if there are very many: a count from here on is a minimum. */
 export const maxHeldCounted = 100;
 
 /** A number of acts that are held back, with its noun: "12 acts", "at least 100 acts". */

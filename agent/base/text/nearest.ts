@@ -13,7 +13,7 @@ export function nearest(word: string, words: Iterable<string>): string | undefin
 /** The edit distance: how many letters to add, remove, replace or swap with their neighbour to turn `a` into `b`. */
 function slips(a: string, b: string): number {
   // The input may be of any length. Words this long are never misspellings of the candidates, and comparing them would
-  // take long.
+  // take a long time.
   if (a.length > 100 || b.length > 100) return Number.POSITIVE_INFINITY;
   let older: number[] = [];
   let row = Array.from({ length: b.length + 1 }, (_, at) => at);

@@ -49,8 +49,8 @@ export function scrubber(secrets: readonly string[]): (text: string) => string {
 const addresses = /:\/\/([^\s"]+)/g;
 
 /**
- * The rest of an address, without its user and password. A password may contain "/" and "@" unescaped, so everything up
- * to the last "@" is redacted if there is an "@" before the first slash, or a colon, because what looks like a port may
+ * The rest of an address, without its user and password. A password may contain "/" and "@" unescaped. So everything up
+ * to the last "@" is redacted if the part before the first slash contains an "@" or a colon: what looks like a port may
  * be part of a password.
  */
 function withoutUser(rest: string): string {

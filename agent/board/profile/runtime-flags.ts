@@ -4,10 +4,10 @@
  *
  * - A young generation of 1 MB instead of 16, one helper thread for V8, no old generation above 64 MB.
  * - The heap is collected as soon as it has grown by a quarter, so that reading a large list does not cause a peak.
- * - The young generation is also collected during marking. By default, V8 waits for the end of the marking, during which
- *   the young generation grows by 10 MB.
- * - No optimizing compilers: the agent mostly parses, writes to SQLite and waits, which native code does anyway, so these
- *   compilers would gain little, and would cost 6 MB themselves and as much again for the code that they produce.
+ * - The young generation is also collected during marking. By default, V8 waits for the end of the marking, during
+ *   which the young generation grows by 10 MB.
+ * - No optimizing compilers: the agent mostly parses, writes to SQLite and waits, which native code does anyway, so
+ *   these compilers would gain little, and would cost 6 MB themselves and as much again for the code that they produce.
  * - Functions gather feedback and are compiled only after 256 calls, instead of 8.
  * - Node's own modules are not read from its start-up snapshot, which keeps 2.5 MB of the binary in memory and saves
  *   only 60 ms of the start.
@@ -16,8 +16,8 @@
  * - The agent may itself request a collection of the heap, the only one that also shrinks the young generation
  *   (agent/status/memory-guard.ts).
  * - For a kubeconfig without a certificate authority, the authorities that the board trusts (/etc/ssl/certs) apply, as
- *   with kubectl; OpenSSL reads each of them when needed. The authorities built into Node.js take a megabyte, and would be
- *   read even if the kubeconfig named its own.
+ *   with kubectl; OpenSSL reads each of them when needed. The authorities built into Node.js take a megabyte, and would
+ *   be read even if the kubeconfig named its own.
  */
 export const nodeFlags: readonly string[] = [
   "--max-semi-space-size=1",

@@ -10,7 +10,7 @@ import { KubeconfigCredentials } from "./kubeconfig-credentials.ts";
 import { ServiceAccountCredentials, serviceAccountFolder } from "./service-account-credentials.ts";
 
 /**
- * Who needs the credentials. For the agent, KUBECONFIG in its environment takes precedence over the credentials that
+ * The user of the credentials. For the agent, KUBECONFIG in its environment takes precedence over the credentials that
  * the board was enrolled with. For a command run by a person, the enrolled credentials come first: the person's
  * KUBECONFIG may be an administrator's or another site's, and the service does not use it.
  */
@@ -57,8 +57,8 @@ export function resolveKubeconfig(
 }
 
 /**
- * What a file contains. "none" also for the placeholder that the unit passes on a board that is not enrolled. "hidden"
- * if this user is not allowed to read the file.
+ * Whether a file has content. "none" also if it is the placeholder that the unit passes on a board that is not
+ * enrolled. "hidden" if this user is not allowed to read the file.
  */
 function contentOf(file: string): "filled" | "hidden" | "none" {
   try {

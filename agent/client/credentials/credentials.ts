@@ -12,9 +12,9 @@ export interface Access {
   authorization(): Promise<string | undefined>;
   /** Set by `authorization` if the files or the client certificate have changed, so that a new connection is needed. */
   readonly outdated: boolean;
-  /** Called after a 401 response: makes cached credentials be fetched again. */
+  /** Called after a 401 response: discards cached credentials, so that they are fetched again. */
   refused(): void;
-  /** Called after a response that suggests a wrong server or user, makes the files be checked for changes. */
+  /** Called after a response that suggests a wrong server or user: has the files checked for changes. */
   doubted?(): void;
 }
 
@@ -34,6 +34,9 @@ export interface TlsAccess {
 /** A source of access, read for each new connection. Throws CredentialsError if there are no usable credentials. */
 export interface Credentials {
   access(): Promise<Access>;
-  /** The error for a caller that stops waiting for `access` or `authorization`; undefined if neither is waiting. */
+  /**
+   * The error for a caller that stops waiting for `access` or `authorization`; undefined if neither waits for a
+   * credential plugin.
+   */
   waitsFor?(): CredentialsError | undefined;
 }

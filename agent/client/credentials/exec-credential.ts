@@ -38,7 +38,7 @@ const maxMessageLength = 300;
  */
 const minimumUse: Millis = 10_000;
 
-/** A program that fetches credentials (client.authentication.k8s.io). Runs on demand, once at a time. */
+/** A program that fetches credentials (client.authentication.k8s.io). Runs on demand, and only once at a time. */
 export class ExecPlugin {
   readonly #clock: Clock;
   readonly #where: string;
@@ -152,7 +152,7 @@ export class ExecPlugin {
   #output(): Promise<string> {
     const { command, args, env, apiVersion, provideClusterInfo, installHint } = this.#spec;
     const spec = { interactive: false, ...(provideClusterInfo ? { cluster: this.#cluster } : {}) };
-    // Before the message is cut, because a secret is recognised by its surroundings.
+    // Applied before the message is cut, because a secret is recognised by its surroundings.
     const withoutSecrets = scrubber(Object.values(env));
     const info = JSON.stringify({ apiVersion, kind: "ExecCredential", spec });
     return new Promise((settle, fail) => {

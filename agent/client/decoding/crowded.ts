@@ -19,20 +19,21 @@ export const maxTexts = 2 * maxMembers;
 const maxValues = 400_000;
 
 /**
- * Maximum length of the fields of an object that the agent keeps, in characters of JSON. Parsing and storing an object of
- * this length, or comparing it with a revision, blocks a small board's event loop for up to 40 ms. A DaemonSet that
- * kubectl apply wrote holds itself twice, and so may have some 150 KiB.
+ * Maximum length of the fields of an object that the agent keeps, in characters of JSON. Parsing and storing an object
+ * of this length, or comparing it with a revision, blocks a small board's event loop for up to 40 ms. A DaemonSet that
+ * kubectl apply wrote also contains itself as an annotation, so it may have some 150 KiB.
  */
 export const maxKeptLength = 384 * 1024;
 /**
- * A text longer than this many times the limit is not searched for managedFields, which would take as long as storing an
- * object that fits. Pods are always searched: most of a large pod is not kept, and an unreadable pod has no address.
+ * A text longer than this many times the limit is not searched for managedFields, because the search would take as long
+ * as storing an object that fits. Pods are always searched, because most of a large pod is not kept, and an unreadable
+ * pod would lose its address.
  */
 const maxDropped = 2;
-/** Boards are judged by these kinds, and no tenant writes them. */
+/** The kinds by which boards are judged. No tenant writes them. */
 const ofSite: readonly string[] = [nodes, leases, namespaces].map(({ kind }) => kind);
 export const isOfSite = ({ kind }: Resource<KubeObject>): boolean => ofSite.includes(kind);
-/** Where the identity is searched first, in characters. API servers write it at the beginning. */
+/** The identity is first searched for in this many characters, because API servers write it at the beginning. */
 const headLength = 4096;
 
 /**
@@ -66,8 +67,8 @@ export const readingForm = (
 };
 
 /**
- * The text to parse: the whole text or, if it exceeds a limit, only its kept fields. Returns the limit if these still
- * exceed one.
+ * The text to parse: the whole text or, if it exceeds a limit, only its kept fields. If even these exceed a limit,
+ * returns that limit.
  */
 export function reduceIfCrowded(
   text: string,

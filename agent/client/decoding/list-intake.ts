@@ -26,8 +26,8 @@ export interface ListForm {
 export interface ListIntake {
   take(value: unknown): void;
   /**
-   * Counts an unusable item. `why` completes the message "a Pod …": "that is not JSON". `identity`: the item reduced to
-   * name, namespace, uid and resourceVersion, unchecked, if these can be read.
+   * Counts an unusable item. `why` completes the message "a Pod …", as in "that is not JSON". `identity`: the item
+   * reduced to name, namespace, uid and resourceVersion, unchecked, if these can be read.
    */
   reject(why: string, identity?: unknown): void;
   rejectTooLarge(identity?: unknown): void;

@@ -5,9 +5,9 @@ import * as signs from "../../base/json-signs.ts";
 const { backslash, closeList, closeObject, colon, comma, openList, openObject, quote } = signs;
 
 /**
- * Which fields of an object are kept. A field is kept as a whole, dropped, or kept as far as another filter selects its
- * content. In a list, that filter applies to each object; lists within lists are kept whole, so the search never goes
- * deeper than the filter.
+ * Selects the fields of an object that are kept. A field is kept as a whole, dropped, or reduced to the content that
+ * another filter selects. In a list, that filter applies to each object; lists within lists are kept whole, so the
+ * search never goes deeper than the filter.
  */
 export type MemberFilter = (member: string) => boolean | MemberFilter;
 

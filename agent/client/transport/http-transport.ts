@@ -26,8 +26,8 @@ export interface HttpTransportDeps {
  * are read each time.
  *
  * If watches use up an HTTP/2 connection's streams, another connection is opened in addition to it. At any time, all
- * new requests use the same one, as if it had replaced the others, because behind a load balancer they may reach
- * different API servers, and a read of the site's Lease must reach the server on which new watches begin.
+ * new requests use the same one, as if it had replaced the others, because behind a load balancer, two connections may
+ * reach different API servers, and a read of the site's Lease must reach the server on which new watches begin.
  *
  * A wire whose server hangs (it responds to PINGs but not to requests) is abandoned for another, because a working
  * server may be behind the same address. Its watches continue until they end or their readers abandon them.
@@ -93,7 +93,8 @@ export class HttpTransport {
 
   async #exchange(request: HttpRequest, limit: AbortSignal): Promise<HttpResponse> {
     let [wire, authorization] = await this.#authorized(request, limit);
-    // Watches that waited at the same time may have taken the room. No await is allowed between this and `send`.
+    // Watches that waited at the same time may have taken the wire's last room. No await is allowed between this and
+    // `send`.
     while (wire.usable && !wire.hasCapacityFor(request)) [wire, authorization] = await this.#authorized(request, limit);
     const headers = authorization === undefined ? request.headers : { ...request.headers, authorization };
     const response = await wire.send(request, headers, limit);

@@ -160,7 +160,8 @@ export class Http2Wire implements Wire {
   ): Promise<HttpResponse> {
     const server = this.access.server.origin;
     const { signal } = request;
-    // A server that is waiting for its store may still open watches and send bookmarks from its cache alone.
+    // A server that is waiting for its store may still open watches and send bookmarks from its cache alone, so these
+    // do not show that it responds to requests.
     const arrived = isWatch(request) ? () => this.#idle.touch() : () => this.#answered();
     return new Promise((resolve, reject) => {
       const cancel = (reason: Error): void => {

@@ -32,5 +32,8 @@ export interface HttpResponse {
   readonly received?: () => number;
 }
 
-/** A watch's response lasts for minutes; every other response is sent as soon as the server has it. */
+/**
+ * Whether a request is a watch, whose response lasts for minutes; every other response is sent as soon as the server
+ * has it.
+ */
 export const isWatch = ({ path }: Pick<HttpRequest, "path">): boolean => /[?&]watch=/.test(path);

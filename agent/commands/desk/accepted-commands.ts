@@ -60,7 +60,7 @@ export class AcceptedCommands {
     let isResumed = false;
     while (!signal.aborted) {
       this.#guarded(() => {
-        // As long as nothing can be persisted, the next process would resume the same commands again.
+        // Commands are not resumed while nothing can be persisted: the next process would resume the same ones again.
         if (!isResumed && obstacle() === undefined) {
           this.#resume(signal);
           isResumed = true;
@@ -115,7 +115,7 @@ export class AcceptedCommands {
       // The start could not be persisted, so the command was not started.
       end = { ...ledger.unavailable(error), state: "failed" };
     }
-    // A command that was interrupted by the shutdown is left to the next process to decide about, as after a power cut.
+    // The next process decides about a command that the shutdown interrupted, as it would after a power cut.
     if (end === "the next process" || (executions.isStopping && end.state !== "succeeded")) return;
     answers.push(this.#settle(end, author, ticket));
   }

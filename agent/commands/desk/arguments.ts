@@ -7,7 +7,7 @@ export interface ArgumentProblem {
   readonly message: string;
 }
 
-/** Parses a value by a schema. `at`: the JSON pointer of the value, for the problem's `field`. */
+/** Parses a value by a schema. `at`: the JSON pointer of the value; a problem's `field` begins with it. */
 export function readArguments<T>(
   schema: Schema<T>,
   value: unknown,

@@ -26,8 +26,8 @@ export interface BoardControls {
   /** The status document, shortened to at most 32 KiB, or a summary of it; undefined if there is none yet. */
   status(detail: "summary" | "full"): JsonRecord | undefined;
   /**
-   * This board's records of harmful acts, oldest first: those about a Node and its pods, or about one pod; without
-   * `about`, the newest of all records. At most 30 KiB.
+   * This board's decision records, oldest first: those of one pod, or of a Node and its pods, as named by `about`;
+   * without `about`, the newest of all. At most 30 KiB.
    */
   decisions(about: string | undefined, most: number): JsonRecord;
   /** The version of the fleet's configuration in force; undefined if there is none. */

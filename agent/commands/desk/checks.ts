@@ -53,7 +53,7 @@ type Check = (command: Read, state: DeskState) => Refusal | undefined;
 
 /**
  * Applies rows 13 to 24 of docs/interfaces.md#order-of-checks in order. Returns the refusal from the first check that
- * fails. `signature`: the result of its check, if it was made before.
+ * fails. `signature`: the result of the signature check, if it has already been made.
  */
 export function judge(
   request: CommandRequest,

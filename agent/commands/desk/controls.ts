@@ -11,10 +11,10 @@ export interface Author {
 /** A running drain of this board. */
 export interface Draining extends Author {
   readonly board: string;
-  /** When it ends at the latest. */
+  /** When the time limit of the drain expires. */
   readonly until: Instant;
   readonly evicted: number;
-  /** Pods that it found and that still exist; undefined before it has listed them. */
+  /** Number of pods that the drain found and that still exist; undefined before it has listed them. */
   readonly left: number | undefined;
   /** Pods whose evictions were refused in the last round: the keys of some, and the number of all. */
   readonly refused: { readonly some: readonly string[]; readonly count: number };
@@ -70,7 +70,7 @@ export interface CommandCounters {
 
 /**
  * The operations on the site that commands use. With `dryRun` they check all conditions and change nothing; the result
- * says what would be done. Once `signal` aborts, they send nothing any more.
+ * says what would be done. Once `signal` has aborted, they send nothing more.
  */
 export interface SiteControls {
   standing(): Standing;
@@ -90,7 +90,7 @@ export interface SiteControls {
     dryRun: boolean,
     signal: AbortSignal,
   ): Promise<Effect>;
-  /** Cordons a board, or uncordons it. If `board` is undefined, this board is meant. An uncordon ends its drain. */
+  /** Cordons or uncordons a board; without `board`, this one. An uncordon also ends the board's drain. */
   cordon(
     board: string | undefined,
     cordoned: boolean,

@@ -21,7 +21,7 @@ export interface Latest {
 
 /** Counters of the desk, for metrics and status. */
 export interface DeskTotals {
-  /** Commands that did not succeed, by error; with code 0, no answer could be sent. */
+  /** Commands that did not succeed, by error. Code 0 stands for messages that could not be answered. */
   readonly rejected: readonly { readonly code: number; readonly error: string; readonly count: number }[];
   /** Finished commands, by name and final state. */
   readonly answered: readonly { readonly name: string; readonly state: string; readonly count: number }[];

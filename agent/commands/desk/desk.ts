@@ -131,7 +131,7 @@ export class CommandDesk implements CommandTaker {
       since: this.#ambient.clock.now(),
       deadline: ledger.endOf(request),
     };
-    // Checked before row 2: clearing a retained command sends an empty retained message.
+    // Checked before row 2 (retained messages), because clearing a retained command sends an empty retained message.
     if (payload.length === 0) return this.#ignored("empty");
     if (retained)
       return this.#refuseEarly(
@@ -175,8 +175,8 @@ export class CommandDesk implements CommandTaker {
 
   /**
    * Before a signed site command is accepted, its counter is written to the site's Lease, where every later leader
-   * reads it. A command that fails or is refused after that has used up the counter without effect. Nothing is awaited
-   * between the last check and the acceptance.
+   * reads it. If the command then fails or is refused, its counter is used up all the same. Nothing is awaited between
+   * the last check and the acceptance.
    */
   async #admit(command: Read, arrival: Arrival): Promise<DeskReply> {
     const { ticket, hash } = arrival;

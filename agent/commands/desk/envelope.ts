@@ -88,8 +88,8 @@ function parseJson(payload: Uint8Array): JsonRecord | string {
 }
 
 /**
- * The number of members, by the colons outside of strings; undefined if the brackets are nested too deeply. Checked before
- * JSON.parse allocates anything.
+ * The number of members, counted by the colons outside strings; undefined if the brackets are nested too deeply. Called
+ * before JSON.parse allocates anything.
  */
 function countMembers(payload: Uint8Array): number | undefined {
   let [depth, members] = [0, 0];
@@ -108,7 +108,10 @@ function countMembers(payload: Uint8Array): number | undefined {
   return members;
 }
 
-/** The number of members in a parsed value, which has one of each name. */
+/**
+ * The number of members in a parsed value. It is smaller than in the text if a name occurred twice in one object,
+ * because JSON.parse keeps only the last of the two.
+ */
 function membersOf(value: unknown): number {
   if (typeof value !== "object" || value === null) return 0;
   const inside = Object.values(value).reduce((sum: number, one) => sum + membersOf(one), 0);

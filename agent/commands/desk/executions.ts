@@ -87,7 +87,7 @@ export class Executions {
         progress: progress.note,
         signal: limit.signal,
       }))();
-    // A command that cannot be cancelled keeps its group until it ends, even if it has been answered by then.
+    // A command that cannot be cancelled keeps its group occupied until it ends, even if it was answered before that.
     void ended
       .catch(() => undefined)
       .then((end) => {
@@ -183,7 +183,7 @@ export class Executions {
   }
 }
 
-/** Nothing more is sent for the command, but what was sent before cannot be called back. */
+/** Nothing more is sent for the command, but requests that were already sent cannot be recalled. */
 const mayFollow = "the command exceeded its time limit; what it had sent by then may still take effect";
 
 const isDone = (end: Effect | "the next process" | undefined): boolean =>

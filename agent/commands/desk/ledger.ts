@@ -34,7 +34,7 @@ export interface KnownCommand {
   readonly deadline: LastingEnd | undefined;
 }
 
-/** Maximum number of rows of the log. If none of that many rows can be deleted yet, no other command is accepted. */
+/** Maximum number of rows of the log. If it is full and no row can be deleted yet, no further command is accepted. */
 const maxRows = 2000;
 
 /** How long an answer is kept beyond the command's deadline. */
@@ -43,7 +43,9 @@ const retention: Millis = 600_000;
 /** Lifetime of a local command, which has no message expiry. */
 const localLife: Millis = 600_000;
 
-/** The command log as the desk uses it: it keeps deadlines across reboots, and answers that are not on disk yet. */
+/**
+ * The command log as the desk uses it: adds deadlines that survive reboots, and holds answers that are not on disk yet.
+ */
 export class Ledger {
   /** The current time on this boot's clock, and whether the wall clock is synchronised. */
   readonly moment: () => Moment;

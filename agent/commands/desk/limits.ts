@@ -51,8 +51,9 @@ export class CommandLimits {
   }
 
   /**
-   * Checks the signature of a change, whose limits depend on it; undefined if those of this command do not. Once too many
-   * checks have been in vain, no signature is checked.
+   * Checks the signature of a change that names a trusted key, because its limits are then those of that key. Undefined
+   * for other commands, whose limits do not depend on a signature. Once too many checks have been in vain, no signature
+   * is checked.
    */
   signatureOf(request: CommandRequest, envelope: Envelope, trust: Trust): Verified | Limited | undefined {
     const definition = commands.get(envelope.name);
@@ -77,9 +78,9 @@ export class CommandLimits {
   }
 
   /**
-   * Counts a signed change after all other checks. Only one that will be accepted takes from the allowance of its key;
-   * acceptance uses up its id or counter, so a recording of it cannot take from that allowance again. Undefined if it
-   * is admitted, or its refusal may be published.
+   * Counts a signed change after all other checks. A change takes from the allowance of its key only if it will be
+   * accepted; acceptance uses up its id or counter, so a recording of it cannot take from that allowance again.
+   * Undefined if the change is admitted, or its refusal may be published.
    */
   ofSigned(judged: Read | Refusal, { key }: TrustedKey): Limited | undefined {
     const now = this.#clock.now();

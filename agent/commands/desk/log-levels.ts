@@ -24,7 +24,7 @@ interface Standing extends Omit<LevelOrder, "ttl"> {
 const area = "log-level";
 const key = "standing";
 
-/** Keeps a temporary log level, including across restarts of the agent and the board. A newer order replaces it. */
+/** Keeps a temporary log level in force, even across restarts of the agent and the board. A newer order replaces it. */
 export class LogLevels {
   readonly #ambient: Ambient;
   readonly #memo: Memo;

@@ -4,7 +4,7 @@ import { parseYaml } from "../../config/yaml.ts";
 import { readArguments } from "./arguments.ts";
 import { commandPattern, fits } from "./command-pattern.ts";
 
-/** What the owner of the board allows, regardless of signatures. */
+/** The owner's rules for commands to this board, which apply regardless of signatures. */
 export interface OwnerPolicy {
   /** Commands that are refused: names, prefixes such as "eviction.*", or "*". */
   readonly disabled: readonly string[];

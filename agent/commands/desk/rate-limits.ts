@@ -26,7 +26,10 @@ interface Issuer {
  */
 const maxIssuers = 64;
 
-/** The limits of signed changes, or those of all other commands, which any client of the broker may use up. */
+/**
+ * The state of the limits of one kind of commands: signed changes, or all others, whose limits any client of the broker
+ * may use up.
+ */
 export interface RateState {
   /** The bucket for all commands to the board. */
   readonly board: TokenBucket;

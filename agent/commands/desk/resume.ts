@@ -30,11 +30,11 @@ export const originOf = ({ origin }: CommandRow): CommandRequest["origin"] => (o
 
 /**
  * Decides about a command that the previous process accepted and did not finish; undefined if the signal aborted. A
- * `once` command that may have taken effect is answered as interrupted, because its progress is unknown. The same applies
- * to an order about the scheduling of a board: this board, another one or kubectl may have carried out a contrary order
- * since, and nothing on the Node shows that if it is now as it was. Any other command is executed if the checks still
- * allow it, and no later command has overtaken it while it waited for this board to lead; otherwise, it is refused or,
- * if it may have started, answered as interrupted.
+ * `once` command that may have taken effect is answered as interrupted, because its progress is unknown. The same
+ * applies to an order about the scheduling of a board: this board, another one or kubectl may since have carried out a
+ * contrary order, which a Node that is back in its earlier state does not show. Any other command is executed if the
+ * checks still allow it, and no later command has overtaken it while it waited for this board to lead; otherwise, it is
+ * refused or, if it may have started, answered as interrupted.
  */
 export async function fateOf(
   ambient: Ambient,

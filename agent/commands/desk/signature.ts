@@ -16,7 +16,7 @@ function signedBytes(topic: string, payload: Uint8Array): Uint8Array {
   return Buffer.concat([Buffer.from(`sw1-cmd\0${topic}\0`, "utf8"), payload]);
 }
 
-/** Signs a message; the signature in base64url, for the user property `sig`. */
+/** Signs a message. Returns the signature in base64url, for the user property `sig`. */
 export const signatureOf = (topic: string, payload: Uint8Array, privateKeyPem: string): string =>
   sign(null, signedBytes(topic, payload), readPrivateKey(privateKeyPem)).toString("base64url");
 

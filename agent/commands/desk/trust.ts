@@ -127,7 +127,7 @@ export function forbids(
 ): string | undefined {
   if (!key.scopes.includes(scope)) return `key ${key.kid} is not allowed to sign commands for the scope ${scope}`;
   if (!key.commands.some((one) => fits(one, name))) return `key ${key.kid} is not allowed to sign ${name}`;
-  // With a slow clock the key is accepted for too long, and with a fast one not long enough, but the board has no
+  // A board with a slow clock accepts the key for too long, and one with a fast clock not long enough, but there is no
   // better clock.
   return key.notAfter !== undefined && wall > key.notAfter ? `key ${key.kid} has expired` : undefined;
 }

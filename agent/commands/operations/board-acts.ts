@@ -32,7 +32,8 @@ export async function confirmBoardDead(
   const refusal = notSilent([cached], deps);
   if (refusal) return refusal;
   const { clock } = deps.ambient;
-  // The sign of life that the judgement rests on: the read may show a later one, which is not silence.
+  // The sign of life on which this judgement rests. If the Node as read from the API shows a later one, the board is
+  // alive.
   const judged = lastSignInCache(cached, deps.caches);
   const { term } = deps.current;
   if (term === undefined) return notLeading;
@@ -66,9 +67,9 @@ export interface NodeOrder extends OrderBounds {
 }
 
 /**
- * Reads the Node from the API and writes what the plan says; after a conflict it reads and plans again. An effect in
- * place of a plan is the outcome, and nothing is written. Once the signal aborts, nothing is sent any more; the answer to
- * what was sent is awaited.
+ * Reads the Node from the API and performs the write that `planFor` plans; after a conflict, reads and plans again. If
+ * `planFor` returns an effect instead, that is the outcome, and nothing is written. Once the signal has aborted, no
+ * further request is sent, but the response to one in flight is awaited.
  */
 export async function changeNode(
   name: string,

@@ -51,9 +51,9 @@ export interface BoardOperationsDeps {
 const maxStatusLength = 31 * 1024;
 /** Longest list of decision records sent to the fleet, in bytes. */
 const maxDecisionsLength = 24 * 1024;
-/** Maximum number of groups of held acts sent with them. A group takes about 400 bytes. */
+/** Maximum number of groups of held acts sent along with the decision records. A group takes about 400 bytes. */
 const maxHeld = 16;
-/** Members removed from a longer status, in this order. */
+/** Members removed, in this order, from a status that is too long. */
 const removable = ["traffic", "watches", "commands", "controllers", "zones"] as const;
 
 /** Executes commands on this board and its agent. */

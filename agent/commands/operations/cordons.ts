@@ -8,24 +8,29 @@ import { always, type OperationsDeps, type OrderBounds } from "./deps.ts";
 import { notLeading } from "./effects.ts";
 import { boardNamed, isEffect } from "./places.ts";
 
-/** Boards whose write of unknown effect is remembered: each needs a further order, and those are rare. */
+/**
+ * Maximum number of boards for which a write of unknown effect is remembered. More are unlikely, because every such
+ * write takes an order by an operator.
+ */
 const maxRemembered = 64;
 /**
- * How long a write without a response may still be applied (docs/late-writes.md). It is void once the Node changes,
- * which a running kubelet causes within five minutes; the Node of a silent board may never change.
+ * How long a write without a response may still be applied (docs/late-writes.md). Any change of the Node makes the
+ * write void; a running kubelet changes it within five minutes, but the Node of a silent board may never change.
  */
 const maxApplyDelay: Millis = 20 * 60_000;
 
 /** A write of unknown effect. */
 interface UnansweredWrite {
-  /** The version of the Node that it requires: it has no effect once the Node has another one. */
+  /**
+   * The version of the Node that the write requires. Once the Node has another version, the write can have no effect.
+   */
   readonly resourceVersion: string | undefined;
   readonly at: Instant;
 }
 
 /**
- * Cordons and uncordons boards. The orders about one board take turns, so that the one accepted last counts: without
- * that, an uncordon finds nothing to do while the cordon before it is on its way.
+ * Cordons and uncordons boards. Orders about one board are executed one after the other, so that the one accepted last
+ * counts. Otherwise, an uncordon could find nothing to do while an earlier cordon is still on its way.
  */
 export class Cordons {
   readonly #deps: OperationsDeps;
@@ -37,14 +42,15 @@ export class Cordons {
     this.#deps = deps;
   }
 
-  /** `board` undefined for this board's own Node, which it may write without leading. */
+  /** Without `board`, the order is about this board's own Node, which it may write without leading. */
   async order(board: string | undefined, cordoned: boolean, author: Author, bounds: OrderBounds): Promise<Effect> {
     const { caches, config, current } = this.#deps;
     const own = config.board.node;
     const name = board ?? own;
     const cached = board === undefined ? undefined : boardNamed(board, caches);
     if (cached && isEffect(cached)) return cached;
-    // The term in which the order was accepted: a later one may follow contrary orders of another leader.
+    // The term in which the order was accepted. In a later term, another leader may have carried out contrary orders in
+    // between.
     const term = name === own ? always : current.term;
     if (term === undefined) return notLeading;
     return this.#turns.inTurn(name, () =>
@@ -71,7 +77,7 @@ export class Cordons {
     );
   }
 
-  /** Whether a write to the Node of this board was not answered and, as far as is known, may still take effect. */
+  /** Whether a write to this Node was not answered and, as far as is known, may still take effect. */
   mayFollow(board: string): boolean {
     const write = this.#unanswered.get(board);
     return write !== undefined && elapsed(write.at, this.#deps.ambient.clock.now()) < maxApplyDelay;

@@ -31,11 +31,11 @@ export interface OperationsDeps {
   readonly statusChanged: () => void;
 }
 
-/** What an order may do. */
+/** The limits within which an order acts. */
 export interface OrderBounds {
   /** Checks everything and changes nothing. */
   readonly dryRun: boolean;
-  /** Aborts when the order has been answered or is over: it sends nothing after that. */
+  /** Aborts when the order has been answered or is over, after which the order sends nothing more. */
   readonly signal: AbortSignal;
 }
 

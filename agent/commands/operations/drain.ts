@@ -24,7 +24,7 @@ export interface DrainOrder {
   readonly options: DrainOptions;
   readonly author: Author;
   readonly progress: (done: JsonRecord) => void;
-  /** Called when the view has changed so that the status must show it immediately: the counts may be shown later. */
+  /** Called after a change that the status must show immediately. Changes of the counts alone may be shown later. */
   readonly changed: () => void;
   readonly signal: AbortSignal;
   readonly dryRun: boolean;
@@ -52,18 +52,18 @@ class NodeUnreadError extends Error implements HasDisposition {
 }
 
 /**
- * Interval between rounds; each retries blocked evictions and checks which pods are gone. The Node is read as often
- * while pods are evicted.
+ * Interval between rounds; each retries blocked evictions and checks which pods are gone. While pods are evicted, the
+ * Node is read at the same interval.
  */
 const round: Millis = 5000;
 /** No eviction is sent later than this after the Node was read: the client may repeat or delay a request. */
 const maxTrustDuration: Millis = 10_000;
 const maxNamed = 20;
-/** The same in the status. */
+/** Maximum number of refused pods named in the status. */
 const maxShown = 3;
 /** Longest list of evicted pods in an answer, in characters. The log names all of them. */
 const maxEvictedLength = 8192;
-/** In characters: a server may answer with any text. */
+/** Maximum length of the reason for a refusal, in characters. A server may answer with any text. */
 const maxWhyLength = 256;
 
 const unmanaged: Ending = {
@@ -107,9 +107,9 @@ export class BoardDrain {
   #evicting: ReadonlySet<string> = new Set();
   /** The pods, by key, that the last round did not evict. */
   readonly #refusals = new Map<string, ApiError>();
-  /** The keys in `#refusals` after the last whole round. */
+  /** The keys in `#refusals` after the last complete round. */
   #refused: readonly string[] = [];
-  /** Keys of the first few pods that appeared after the first look and are evicted only by force. */
+  /** Keys of the first few pods without a controller that appeared during the drain and are evicted only by force. */
   #alone: readonly string[] = [];
   /** Keys of the first pods that were evicted, as many as an answer has room for. */
   readonly #evicted: string[] = [];
@@ -196,7 +196,7 @@ export class BoardDrain {
   async #round(found: FoundPods, signal: AbortSignal): Promise<Ending | "drained" | undefined> {
     const { leaving } = found;
     const { clock } = this.#deps.ambient;
-    // Read after the pods, so that each of them was bound before this moment, at which the board is cordoned.
+    // Read after the pods were listed: each of them was bound before this moment, at which the board is cordoned.
     let state = await this.#cordonState(signal);
     let readAt = clock.now();
     if (typeof state === "object") return state;
@@ -229,7 +229,8 @@ export class BoardDrain {
         this.#note(pod);
       }
     }
-    // An admission webhook may refuse one pod. If every one is, the agent is probably not permitted to evict.
+    // An admission webhook may refuse a single eviction. If all are forbidden, the agent is probably not permitted to
+    // evict.
     const [refusal] = this.#refusals.values();
     if (refusal && forbidden === tried && this.#tally.evicted === 0) throw refusal;
     return undefined;
@@ -363,7 +364,7 @@ export class BoardDrain {
 const isEnding = (error: unknown): boolean =>
   error instanceof ApiError && error.causes.some(({ reason }) => reason === "NamespaceTerminating");
 
-/** What the API server says about an eviction that it refuses, such as the name of the disruption budget. */
+/** The API server's reason for refusing an eviction, such as the name of the disruption budget. */
 const whyOf = ({ causes: [cause], message }: ApiError): string => (cause?.message || message).slice(0, maxWhyLength);
 
 /** Returns undefined instead of failing while the link is interrupted: that only delays a drain. */

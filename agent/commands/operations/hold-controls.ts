@@ -261,10 +261,10 @@ export function notSilent(
   return refused(409, "not-proven", `the silence is not proven: ${why}`, { boards: open.map(({ board }) => board) });
 }
 
-/** So many boards are named in a message at most. */
+/** Maximum number of boards named in a message. */
 const maxNamed = 3;
 
-/** Why a board does not count as dead. `reportedAt`: when the last monitor pass knew of a sign of life. */
+/** Why a board does not count as dead. `reportedAt`: when it last gave a sign of life, as of the last monitor pass. */
 function aliveText(
   { verdict, own, silentMs, graceMs }: Partial<SilenceFacts>,
   reportedAt: Instant | undefined,

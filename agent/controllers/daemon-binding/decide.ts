@@ -20,7 +20,7 @@ export interface BoardState {
   readonly waiting: readonly WaitingPod[];
 }
 
-/** The parts of an unbound pod that a pass needs, because a tenant's pods may be many and large. */
+/** Only those parts of an unbound pod that a pass needs, because a tenant's pods may be many and large. */
 export interface WaitingPod {
   readonly pod: Pod;
   readonly needs: PodNeeds;

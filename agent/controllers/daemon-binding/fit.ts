@@ -104,5 +104,5 @@ export const allocatable = ({ status }: Node, name: string): bigint => {
   return (written && Object.hasOwn(written, name) && quantity(written[name])) || 0n;
 };
 
-/** One pod, in billionths, the unit in which amounts are counted. */
+/** One pod as an amount; amounts are counted in billionths. */
 const unit = 10n ** 9n;

@@ -45,8 +45,8 @@ export const availabilityOf = ({ spec }: DaemonSet, readiness: DaemonReadiness |
 
 /**
  * Whether a pod has been ready for longer than minReadySeconds. This is measured by our clock, because a kubelet's
- * clock may be years off. The pod's timestamp is used too, but only if the pod was ready before this term began,
- * because otherwise all pods of a rollout would become unavailable for a while at every change of leader.
+ * clock may be years off. For a pod that was already ready when this term began, its timestamp counts too. Otherwise,
+ * all pods of a rollout would become unavailable for a while at every change of leader.
  */
 export function isAvailable(pod: Pod, rule: AvailabilityRule, now: Instant): boolean {
   const remaining = untilAvailable(pod, rule, now);

@@ -10,8 +10,7 @@ import type { Eligibility } from "./eligibility.ts";
 export interface Board extends Eligibility {
   readonly name: string;
   /**
-   * Set while the Node is Ready=Unknown, so that its pods are not ready because of our verdict, not because they
-   * reported it.
+   * Set while the Node is Ready=Unknown: its pods are then not ready because of our verdict, not because of a report.
    */
   readonly silence?: Silence;
 }

@@ -12,13 +12,16 @@ export const hashLabel = "controller-revision-hash";
 const generationLabel = "pod-template-generation";
 const generationAnnotation = "deprecated.daemonset.template.generation";
 
-/** Longest valid name of a pod. A prefix that would exceed it has no dash, as in kube-controller-manager. */
+/**
+ * Longest valid name of a pod. generateName ends without a dash if the dash would exceed this length, as in
+ * kube-controller-manager.
+ */
 const maxNameLength = 253;
 
 /**
  * Returns a function that makes a set's pod for a board (docs/kubernetes-rules.md#daemon-pod). The pods are not bound,
- * because only the scheduler knows whether there is room. The pods of all boards share the equal parts, because a
- * template may be large.
+ * because only the scheduler knows whether there is room. Whatever is the same for every board is one object that all
+ * pods share, because a template may be large.
  */
 export function daemonPods(set: DaemonSet, hash: string): (board: string) => NewObject {
   const { name, namespace } = set.metadata;

@@ -14,8 +14,8 @@ const neither: Eligibility = { run: false, stay: false };
 
 /**
  * Whether a set's pods belong on a board (docs/kubernetes-rules.md#daemon-eligibility). Free capacity, readiness and
- * cordons do not matter: daemon pods are created regardless. Our own out-of-service taint keeps new pods away, and leaves
- * those that exist to taint eviction, which checks whether the board is still silent.
+ * cordons do not matter: daemon pods are created regardless. Our own out-of-service taint keeps new pods away, and
+ * leaves those that exist to taint eviction, which checks whether the board is still silent.
  */
 export function eligibilityOf({ spec }: DaemonSet, node: Node): Eligibility {
   const template = spec?.template.spec;

@@ -142,9 +142,8 @@ function creation(set: DaemonSet, { hash, data }: NewRevision, revision: number)
 }
 
 /**
- * Only one of several revisions of the current template is kept. The pods of the others get the hash of that one. Pods
- * of older templates keep their hash; kube-controller-manager relabels those too, so that an update never replaces
- * them.
+ * Only one of several revisions of the current template is kept, and the pods of the others get its hash. Pods of older
+ * templates keep their hash; kube-controller-manager relabels those too, so an update never replaces them.
  */
 function* relabelled(pods: readonly Pod[], old: readonly KnownRevision[], hash: string): Steps<readonly Action[]> {
   const kept = new Set([hash, ...old.map(hashOf)]);
@@ -168,8 +167,8 @@ const patchOf = (revision: KnownRevision, patch: object): Action => ({
 });
 
 /**
- * Requires the resourceVersion that was read, because a rollback may have made its template the current one before the
- * request arrives.
+ * Requires the resourceVersion that was read: before the request arrives, a rollback may have made the template of this
+ * revision the current one again.
  */
 const deletion = (revision: KnownRevision): Action => ({
   do: "delete",

@@ -7,8 +7,8 @@ import type { SetPass } from "./pass.ts";
 import type { StatusFingerprint } from "./status-fingerprint.ts";
 
 /**
- * Memory of a set within a term. If it is lost, failed pods are replaced immediately, and readiness is measured from
- * the beginning.
+ * Memory of a set within a term. If it is lost, failed pods are replaced immediately, and the time for which pods have
+ * been ready is measured anew.
  */
 export interface SetMemory {
   /** The set's uid; a recreated set starts over. */

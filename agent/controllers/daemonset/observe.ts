@@ -62,7 +62,7 @@ export async function observe(
   return { kind: "work", set, boards, vanished: await vanished(mine, site), pods: mine, history, claims, expected };
 }
 
-/** The pods of a set, with those whose deletion met a conflict read again from the API. */
+/** The pods of a set. Those whose deletion met a conflict are read again from the API. */
 async function refreshed(
   mine: readonly Pod[],
   overtaken: ReadonlySet<string>,

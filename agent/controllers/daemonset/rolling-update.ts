@@ -26,8 +26,9 @@ export interface UpdateCount {
   readonly maxUnavailable: number;
   readonly maxSurge: number;
   /**
-   * Boards that count against the limit: those with several pods of one template and, without surge, those that do not
-   * have exactly one available pod or, with surge, those whose new pod is not available yet.
+   * Number of boards that count against the limit: those with several pods of one template; without surge, also those
+   * that do not have exactly one pod, or whose pod is not available; with surge, also those whose new pod is not
+   * available yet while the old one exists.
    */
   readonly inProgress: number;
 }

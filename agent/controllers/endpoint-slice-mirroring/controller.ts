@@ -15,7 +15,7 @@ export interface MirroringOptions {
   readonly most: number;
 }
 
-/** Mirrors Endpoints as EndpointSlices if they were written by hand, for a service without a selector. */
+/** Mirrors Endpoints that were written by hand, for a service without a selector, as EndpointSlices. */
 export const endpointSliceMirroring = ({ most }: MirroringOptions): Controller<MirrorState, SliceMemory> => ({
   name: "endpoint-slice-mirroring",
   reads: workloadReads["endpoint-slice-mirroring"],

@@ -28,7 +28,7 @@ export const contentOf = (slice: EndpointSlice): SliceContent => ({
   labels: slice.metadata.labels ?? {},
 });
 
-/** The empty slice of a service without endpoints, because a service always has at least one slice. */
+/** The only slice of a service without endpoints; it is empty. A service always has at least one slice. */
 export const placeholder = (service: Service, addressType: Family): SliceContent => ({
   addressType,
   ports: [],

@@ -88,7 +88,7 @@ function* planOfFamily(family: Family, wanted: SlicePlanInput): Steps<SlicesPlan
     yield;
   }
   const labels = labelsFor(service);
-  // Slices share equal labels, of which there may be a thousand, so each is compared only once.
+  // Slices with equal labels share one labels object. It may hold a thousand labels, so it is compared only once.
   const compared = new Map<unknown, boolean>();
   const relabelled = (slice: EndpointSlice): boolean => {
     const known = compared.get(slice.metadata.labels) ?? isRelabelled(slice, service);

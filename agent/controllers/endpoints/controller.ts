@@ -59,7 +59,7 @@ export const endpointsOfServices = ({
   decideAfterWrites,
 });
 
-/** Reads the service from the API, because if it merely left our cache, its Endpoints are kept. */
+/** Reads the service from the API: if it has merely left our cache, its Endpoints are kept. */
 async function withoutService(key: string, cached: Endpoints, site: SiteView): Promise<EndpointsState | undefined> {
   return (await site.fetch(services, key)) === undefined ? { kind: "gone", endpoints: cached } : undefined;
 }

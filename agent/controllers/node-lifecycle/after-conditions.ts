@@ -25,7 +25,7 @@ export interface AfterConditions {
   readonly health: NodeHealth;
   readonly evidence: Evidence;
   readonly verdict: Verdict;
-  /** The silence that the next leader is to know of; undefined if the LAN says nothing about the board. */
+  /** The silence that is passed on to the next leader; undefined if the LAN says nothing about the board. */
   readonly silence: EarlierSilence | undefined;
   /** Status of the Ready condition before this pass; undefined if there is none. */
   readonly readyBefore: string | undefined;
@@ -34,8 +34,8 @@ export interface AfterConditions {
   /** The board's conditions should have been written but were not, so this pass does not act on the board. */
   readonly lacksConditions: boolean;
   /**
-   * The conditions were not even sent, so the board counts in its zone as silent. If the API refused them, it is not
-   * counted.
+   * The conditions were not even sent, so the board counts in its zone as silent. A board whose conditions the API
+   * refused is not counted.
    */
   readonly unwritten: boolean;
   /** The operator who confirmed the board dead (`confirmedDeadBy`); undefined if none did. */
@@ -81,8 +81,9 @@ export function afterConditions(
 }
 
 /**
- * What the next leader is to know of a silent board that does not answer on the LAN. A leader that cannot judge the board
- * yet passes on what earlier ones knew, and so does one that the board answers, as far as the answer has not ended it.
+ * The silence to pass on to the next leader, for a silent board that does not answer on the LAN. A leader that cannot
+ * judge the board yet, or that the board answers, passes on the silence that earlier leaders knew, unless the answer
+ * has ended it.
  */
 function silenceToPass({ sighting, health, evidence, verdict }: Examined): EarlierSilence | undefined {
   if (evidence.asked === undefined || !isSilent(verdict)) return health.earlier;
@@ -136,8 +137,8 @@ export function taintPlan(board: AfterConditions): TaintPlan {
 }
 
 /**
- * Whether the silent board has one of the two taints, although a witness shows that it runs. The taint is then removed. If
- * the witness also falls silent, the board waits for a turn again, and its pods' toleration times start over (D160).
+ * Whether the silent board has one of the two taints, although a witness shows that it runs. The taint is then removed.
+ * If the witness also falls silent, the board waits for a turn again, and its pods' toleration times start over (D160).
  */
 const isExonerated = ({ ready, verdict, node }: AfterConditions): boolean =>
   ready === "Unknown" && isWitnessed(verdict) && runningTaint(node) !== undefined;

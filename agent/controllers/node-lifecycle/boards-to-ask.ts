@@ -6,8 +6,8 @@ import type { NodeLifecycleSettings } from "./settings.ts";
 
 /**
  * The boards that are asked on the LAN: those that have been silent for half of their grace period or longer, and those
- * that missed a time between two outages. Undefined while our own view of the API is not live, because it is then
- * unknown which boards are silent.
+ * that missed a respite. Undefined while our own view of the API is not live, because it is then unknown which boards
+ * are silent.
  */
 export function boardsToAsk(
   { boards }: Pick<SiteMemory, "boards">,
@@ -19,7 +19,7 @@ export function boardsToAsk(
   for (const [name, { health }] of boards) {
     if (name === settings.ownNode) continue;
     const grace = graceOf(health.ready !== undefined, settings);
-    // Such a board has only a quarter of a grace period, so it is asked immediately.
+    // A board that missed a respite is judged after a quarter of a grace period, so it is asked immediately.
     if (missedNow(health, link) !== undefined || elapsed(silentSince(health, link), now) >= grace / 2) names.push(name);
   }
   return names;

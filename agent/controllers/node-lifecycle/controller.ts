@@ -28,11 +28,11 @@ export interface NodeLifecycleDeps {
   readonly inherited: () => Budget | undefined;
   /** The operators' holds at this time; by default none. */
   readonly holds?: (now: Instant) => Holds;
-  /** The safety valve at this time; by default it is open. */
+  /** The safety valve at this time; by default it limits nothing. */
   readonly valve?: (now: Instant) => ValveNow;
-  /** The last words of boards; by default there are none. */
+  /** The LAN answers of boards; by default there are none. */
   readonly wordOf?: LanAnswerOf;
-  /** What this process keeps of its last term; by default nothing. */
+  /** The state that this process keeps of its last term; by default none. */
   readonly recalled?: Recollection;
 }
 
@@ -136,7 +136,7 @@ function* occupiedOf(boards: readonly Examined[], site: SiteView): Steps<Readonl
 
 /**
  * The board with its whole Node instead of the slim one: writing its conditions requires the whole Node. Undefined if
- * the cached Node has changed since, and the next pass decides.
+ * the cached Node has changed since; the next pass then decides.
  */
 function wholeOf(board: Examined, site: SiteView, memory: SiteMemory): Examined | undefined {
   const { node, cached, lease } = board.sighting;
@@ -273,8 +273,8 @@ async function departures(
 }
 
 /**
- * The pods to be marked not ready, by board: those on boards left over from earlier passes, and on boards that fall
- * silent in this one. Decodes no pod: a tenant's pods may be many and large, and verdicts must not wait for them.
+ * The pods to be marked not ready, by board: on boards whose pods earlier passes could not mark, and on boards that
+ * fall silent in this one. Decodes no pod: a tenant's pods may be many and large, and verdicts must not wait for them.
  */
 function* podsOfSilent(
   site: SiteView,

@@ -207,8 +207,8 @@ const quarantineAfter = (
 ): Quarantine => nextQuarantine(quarantine, { ...seen, gracePeriod }, now);
 
 /**
- * Whether every board has shown a sign of life since the outage ended, except those whose silence is proven already,
- * because they missed the time between several outages.
+ * Whether every board has shown a sign of life since the outage ended. Boards whose silence is already proven, because
+ * they missed earlier respites, are not waited for.
  */
 const haveReported = (boards: readonly Examined[], since: Instant | undefined): boolean =>
   since !== undefined && boards.every((board) => hasReported(board, since) || hasMissed(board));
@@ -220,8 +220,8 @@ const hasReported = ({ health: { reportedAt } }: Examined, since: Instant): bool
   reportedAt !== undefined && reportedAt.mono >= since.mono;
 
 /**
- * When the last heartbeat arrived, as far as it is known; undefined if fewer than half of the boards that do not count as
- * lost have shown a sign of life since then.
+ * When the last heartbeat arrived; undefined if that is not known, or if fewer than half of the boards that do not
+ * count as lost have shown a sign of life since `since`.
  */
 function lastHeard(boards: readonly Examined[], since: Instant, lastBeat: Instant | undefined): Instant | undefined {
   const present = boards.filter(({ readyBefore }) => readyBefore !== "Unknown");

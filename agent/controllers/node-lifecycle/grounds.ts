@@ -16,7 +16,7 @@ import { restraintOfValve } from "./tainted-boards.ts";
 import { desiredTaintFor } from "./taints.ts";
 import { zoneName } from "./zones/zones.ts";
 
-/** What a taint depends on, besides its board and zone. */
+/** The circumstances on which a taint depends, besides its board and zone. */
 export interface TaintCircumstances {
   readonly link: Link;
   readonly holds: Holds;
@@ -40,8 +40,8 @@ export const markGrounds = (board: Examined): Grounds => ({
 });
 
 /**
- * How a board gets its taint: by its turn, with the bucket at this level, or for free. `valve`: set if the safety valve
- * does not permit another board to be tainted.
+ * How a board gets its taint: by its turn, with the tokens (`level`) in the bucket at that time, or without a token
+ * (`free`). `valve`: set if the safety valve does not permit another board to be tainted.
  */
 export type TurnFacts = Pick<GateFacts, "level" | "free" | "valve">;
 

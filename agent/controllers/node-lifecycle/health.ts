@@ -22,11 +22,14 @@ export interface Sighting {
   readonly lease: string | undefined;
   /** The Lease's resourceVersion as read from the API in this pass; absent if it was not read. */
   readonly answer?: { readonly lease: string | undefined };
-  /** What the LAN said of the board at the time of the pass that reads the board; undefined if it was not asked. */
+  /**
+   * The result of questions to the board on the LAN, as known when the pass read the board; undefined if it was not
+   * asked.
+   */
   readonly lan?: LanReport | undefined;
 }
 
-/** A board's last LAN answer, or what its silence means; undefined if the board is not asked. */
+/** A board's last LAN answer, and the result of later questions; undefined if the board is not asked. */
 export type LanAnswerOf = (board: string) => LanReport | undefined;
 
 /** Used if no board is asked on the LAN. */
@@ -45,7 +48,7 @@ export interface NodeHealth {
    * period is never measured from it.
    */
   readonly silentFrom?: Instant | undefined;
-  /** The board's silence under earlier leaders, as far as nothing has ended it since. */
+  /** The board's silence under earlier leaders; undefined if there was none, or something has ended it since. */
   readonly earlier?: EarlierSilence | undefined;
   /** When the board's readiness last changed, on our clock. */
   readonly transition: Instant;
@@ -54,8 +57,9 @@ export interface NodeHealth {
   /** When the board last gave a sign of life; undefined if it has given none since we began to watch it. */
   readonly reportedAt: Instant | undefined;
   /**
-   * When its kubelet first reported its status since the end of the last outage, since we began to watch it, or since we
-   * marked it as silent; before the last outage if it has not reported since then, undefined if it never has.
+   * When the kubelet first reported its status after the end of the last outage, after we began to watch the board, or
+   * after we marked it as silent, whichever was last. Older than the end of the last outage if the kubelet has not
+   * reported since then; undefined if it never has.
    */
   readonly statusAt: Instant | undefined;
   /** When we last marked the board as silent; undefined if we have not. */
@@ -73,7 +77,7 @@ export interface NodeHealth {
    * read.
    */
   readonly answered: { readonly lease: string | undefined; readonly at: Instant } | undefined;
-  /** What the board missed between earlier outages, by the last pass; undefined if it missed nothing. */
+  /** The time that the board missed in earlier respites, as of the last pass; undefined if it missed none. */
   readonly missed?: Missed | undefined;
 }
 
@@ -93,7 +97,7 @@ export interface Circumstances {
   readonly holds: Holds;
   readonly settings: NodeLifecycleSettings;
   readonly now: Instant;
-  /** The silences of an earlier term, as long as this one has not seen their boards. */
+  /** The silences of an earlier term, for boards that this term has not seen yet. */
   readonly silences?: PastSilences | undefined;
   /** The silences that the former leader knew, in the first pass of a term. */
   readonly earlier?: ReadonlyMap<string, EarlierSilence> | undefined;
@@ -136,7 +140,8 @@ export const readyOf = ({ status }: Node): NodeCondition | undefined => conditio
 
 /**
  * The facts about a board's silence. It is proven by a watch that would have delivered a sign of life, or by a direct
- * answer of the API. Silences are counted in begun milliseconds, so that comparing them is comparing the instants.
+ * answer of the API. Silences are rounded up to whole milliseconds, so comparing them with a limit in whole
+ * milliseconds gives the same result as comparing the instants.
  */
 function evidenceOf(
   health: NodeHealth,
@@ -166,14 +171,14 @@ function evidenceOf(
   };
 }
 
-/** The health after the board's last word on the LAN; the same object if that changes nothing. */
+/** The health after the board's last LAN answer; the same object if the answer changes nothing. */
 function withWord(health: NodeHealth, word: LanAnswer | undefined, now: Instant): NodeHealth {
   if (health.earlier === undefined || word === undefined) return health;
   const earlier = afterAnswer(health.earlier, word, now);
   return earlier === health.earlier ? health : { ...health, earlier };
 }
 
-/** The facts from asking the board on the LAN. */
+/** The facts from the questions to the board on the LAN. */
 function onLan(
   lan: LanReport | undefined,
   { earlier, probe }: NodeHealth,
@@ -190,14 +195,14 @@ function onLan(
     ...askedFacts(lan.unanswered),
     ...(earlier?.isLost && { foundLost: true as const }),
     ...(answeredMs !== undefined && { answeredMs }),
-    // A board may die right after an answer that it gave between two heartbeats.
+    // An answer between two heartbeats does not count, because the board may have died right after it.
     ...(lan.word && elapsed(probe, lan.word.askedAt) >= shortenedGrace(gracePeriod) && { answered: true as const }),
   };
   return { heard, asked, holdMs: unprovenHold, earlierMs };
 }
 
 /**
- * The digest of a board's last heartbeat that an operator's confirmation of its death is stored with. `lease`: the
+ * The digest of a board's last sign of life, which is stored with an operator's confirmation of its death. `lease`: the
  * resourceVersion of its Lease. A board that never reported has no heartbeat time until the write of Ready=Unknown sets
  * it to the creation time, so that time is used from the start: the digest stays the same.
  */
@@ -206,7 +211,10 @@ export const lastSignOf = (node: Node, lease: string | undefined): string => {
   return digestOfSign([uid, lease ?? "", readyOf(node)?.lastHeartbeatTime ?? creationTimestamp]);
 };
 
-/** What the board missed before the current respite began, unless it has reported since. */
+/**
+ * The time that the board missed in the respites before the current one; undefined if it missed none, or has reported
+ * since.
+ */
 export function missedNow(health: NodeHealth, link: Link): Millis | undefined {
   const { missed } = health;
   if (missed === undefined || !isCurrentRespite(missed, link) || isAfter(silenceBegan(health), missed.since))
@@ -286,7 +294,7 @@ function withStatus(last: NodeHealth, node: Node, { restoredAt }: Link, now: Ins
   return { ...last, ready: beat, ...silentSinceNow(now), transition, reportedAt: now, statusAt, byStatus: true };
 }
 
-/** After a sign of life. */
+/** The start of a new silence, after a sign of life. */
 export const silentSinceNow = (now: Instant): Pick<NodeHealth, "probe" | "silentFrom" | "earlier"> => ({
   probe: now,
   silentFrom: undefined,
@@ -323,8 +331,9 @@ export function afterWrite(health: NodeHealth, written: Node, lease: string | un
 }
 
 /**
- * The health with what the board missed between outages, as known after a pass; the same object if that is unchanged.
- * Policy `kubernetes` counts no such time: each outage that makes kube-controller-manager exit begins a new grace period.
+ * The health with the time that the board missed in respites, as known after a pass; the same object if that is
+ * unchanged. Policy `kubernetes` counts no such time: each outage that makes kube-controller-manager exit begins a new
+ * grace period.
  */
 export function withMissed(
   health: NodeHealth,

@@ -20,7 +20,7 @@ export interface BoardRecord {
   readonly verdict: Verdict;
   /** The evidence of the verdict, kept while a taint for the board's silence is due; undefined if none is. */
   readonly evidence: Evidence | undefined;
-  /** The silence that the next leader is to know of; undefined if the LAN says nothing about the board. */
+  /** The silence that is passed on to the next leader; undefined if the LAN says nothing about the board. */
   readonly silence: EarlierSilence | undefined;
   /** The board is silent and counts as lost in its zone, but its conditions still wait to be written. */
   readonly unwritten: boolean;
@@ -59,8 +59,8 @@ export interface Evictions {
 
 /**
  * A turn whose write met a conflict. It is repeated without another token, because kube-controller-manager repeats such
- * a write immediately: as soon as the cache shows another resourceVersion of the Node than `version`, and until `until`
- * or until the board may no longer have a turn.
+ * a write immediately. It is repeated as soon as the cache shows another resourceVersion of the Node than `version`,
+ * but not after `until`, nor once the board may no longer have a turn.
  */
 export interface PaidTurn {
   readonly version: string;
@@ -72,9 +72,9 @@ export interface SiteMemory {
   readonly boards: ReadonlyMap<string, BoardRecord>;
   readonly zones: ReadonlyMap<string, ZoneRecord>;
   readonly quarantine: Quarantine;
-  /** The last times between outages, oldest first, those of earlier terms of this process included. */
+  /** The latest respites, oldest first, including those of earlier terms of this process. */
   readonly respites: readonly Respite[];
-  /** The silences of an earlier term; empty once a monitor pass of this one is over. */
+  /** The silences of an earlier term; empty once this term has completed a monitor pass. */
   readonly silences: PastSilences;
   /** When the first monitor pass of the term began; undefined if none has. */
   readonly judgesSince: Instant | undefined;
@@ -82,7 +82,7 @@ export interface SiteMemory {
   readonly unmarked: ReadonlySet<string>;
   /**
    * Boards whose NoExecute taint could not be removed. While no board of the site is ready, nothing else would retry
-   * that.
+   * the removal.
    */
   readonly uncleared: ReadonlySet<string>;
   /** When the next monitor pass is due; undefined if none has begun. */

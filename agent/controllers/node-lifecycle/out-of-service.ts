@@ -17,10 +17,16 @@ import { nodeEvent } from "./pass.ts";
  */
 export const outOfService: TaintName = { key: outOfServiceKey, effect: "NoExecute" };
 
-/** Marks the taint as ours, and records the board's last signs of life. After a later sign, both are removed. */
+/**
+ * Marks the taint as ours, and records the board's last signs of life. After a later sign of life, both the taint and
+ * this annotation are removed.
+ */
 export const outOfServiceAnnotation = "siteward.dev/out-of-service";
 
-/** The operator who confirmed that a board is dead, and why, as far as our annotation says so. */
+/**
+ * The operator who confirmed that a board is dead, and the reason given; each is absent if our annotation does not have
+ * it.
+ */
 export interface Confirmer {
   readonly by?: string;
   readonly reason?: string;
@@ -69,9 +75,7 @@ export interface OutOfService {
   readonly hasReported: boolean;
 }
 
-/**
- * Interval between checks of a board out of service: a mere heartbeat is no change of the cache that could enqueue it.
- */
+/** Interval between checks of a board out of service, because a heartbeat alone enqueues nothing. */
 const checkPeriod: Millis = 5000;
 
 /** Once a board that an operator confirmed to be dead gives a sign of life, removes the taint. */
@@ -120,15 +124,17 @@ function markOf({ metadata: { annotations } }: Node): JsonRecord | undefined {
 export const isMarked = ({ metadata: { annotations } }: Node): boolean =>
   annotations?.[outOfServiceAnnotation] !== undefined;
 
-/** What the board's last signs of life say about an operator's word that it is dead; undefined if the taint is not ours. */
+/**
+ * Whether the board has given a sign of life since an operator confirmed it dead; undefined if the taint is not ours.
+ */
 export function sinceConfirmed(node: Node, lease: Lease | undefined): Confirmed | undefined {
   const mark = markOf(node);
   return mark && sinceMark(mark, node, lease?.metadata.resourceVersion);
 }
 
 /**
- * The operator who confirmed the board dead with our out-of-service taint; undefined if none did, or it has given a sign
- * of life since. `lease`: the resourceVersion of its Lease.
+ * The operator who confirmed the board dead with our out-of-service taint; undefined if none did, or it has given a
+ * sign of life since. `lease`: the resourceVersion of its Lease.
  */
 export function confirmedDeadBy(node: Node, lease: string | undefined): string | undefined {
   const mark = markOf(node);
@@ -143,7 +149,7 @@ function sinceMark(mark: JsonRecord, node: Node, lease: string | undefined): Con
 
 const authorOf = ({ by }: JsonRecord): string => (typeof by === "string" ? by.slice(0, maxByLength) : "an operator");
 
-/** The cause of an act that an operator's word about a board ordered. */
+/** The cause of an act that follows from an operator's confirmation that a board is dead. */
 export const confirmedCause = (board: string): Cause => ({
   board,
   verdict: "dead",
@@ -152,8 +158,8 @@ export const confirmedCause = (board: string): Cause => ({
 });
 
 /**
- * The board's signs of life, which are only compared for change. A board that never reported gets its creation as
- * heartbeat when it is marked as silent, so that is the same sign.
+ * The board's signs of life, which are only compared for change. A board that never reported gets its creation time as
+ * heartbeat when it is marked as silent, so the creation time counts as the same sign.
  */
 const signsOf = (node: Node, lease: string | undefined) => ({
   lease: lease ?? "",

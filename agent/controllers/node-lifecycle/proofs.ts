@@ -15,8 +15,8 @@ const maxRequests = 64;
  * the API: any answer either proves or refutes the silence. The Node is read too if the last sign of life came from its
  * status, or if there is no Lease.
  *
- * The silences of earlier terms are left to the decision: they belong to boards that a term sees for the first time, and
- * change no verdict on those in that pass.
+ * The silences of earlier terms are taken into account only in the decision: they concern boards that a term sees for
+ * the first time, and do not change the verdicts on these boards in that pass.
  */
 export async function readProofs(
   sightings: readonly Sighting[],

@@ -4,11 +4,11 @@ import { type Respite, shortenedGrace } from "../../judgement/respites.ts";
 import { type BoardRecord, firstMemory, type SiteMemory } from "./memory.ts";
 
 /**
- * What a process keeps of a term for its next one. An outage that lasts longer than `leader.renewDeadline` ends the
- * term, and the silence of a dead board must not begin anew with each.
+ * The state that a process keeps from one of its terms to the next. An outage that lasts longer than
+ * `leader.renewDeadline` ends the term, and the silence of a dead board must not begin anew with each such outage.
  */
 export interface Recollection {
-  /** The last times between outages, oldest first. */
+  /** The latest respites, oldest first. */
   readonly respites: readonly Respite[];
   /** The boards that were silent while others were heard. */
   readonly silences: PastSilences;
@@ -16,7 +16,7 @@ export interface Recollection {
 
 export const noRecollection: Recollection = { respites: [], silences: noPastSilences };
 
-/** Maximum number of boards that are kept, those that have been silent longest. */
+/** Maximum number of silences that are kept: the longest ones. */
 const maxSilences = 500;
 
 export function recollect({ respites, boards }: SiteMemory, gracePeriod: Millis): Recollection {
@@ -30,7 +30,10 @@ export function recollect({ respites, boards }: SiteMemory, gracePeriod: Millis)
   return { respites, silences: new Map(silences) };
 }
 
-/** Not the boards that an outage silenced: those were heard when others were last heard. */
+/**
+ * Whether the silence of a board is kept. It is not kept if an outage silenced the board: such a board was still heard
+ * when the others were last heard.
+ */
 const isKept = ({ health }: BoardRecord, lastReport: Instant | undefined, gracePeriod: Millis): boolean =>
   health.silentFrom !== undefined ||
   (lastReport !== undefined && elapsed(health.probe, lastReport) >= shortenedGrace(gracePeriod));

@@ -13,8 +13,8 @@ import { zoneOf } from "./zones/zones.ts";
 const maxWrites = 300;
 
 /**
- * The silent boards whose conditions are written next, most urgent first. Boards with pods go first, because these are
- * in service and would be evicted. The zones alternate, so that each has a board for its next eviction, and a small
+ * The silent boards whose conditions are written next, most urgent first. Boards with pods go first, because their pods
+ * are in service and would be evicted. The zones alternate, so that each has a board for its next eviction, and a small
  * zone does not wait behind a large, completely silent one. Within a zone the board with the longest silence goes
  * first.
  */

@@ -42,7 +42,7 @@ export function taintRound(
   const { link, holds, valve, inherited } = pass;
   const known = { link, holds, valve, isInQuarantine: isQuarantineActive(memory.quarantine), settings, now };
   const { zones: judgedZones, disruption } = judgeZones(boards, memory, { settings, inherited, holds, now });
-  // A new Node keeps a NoExecute taint that it arrives with only if its Ready condition justifies that taint. While no
+  // If a new Node arrives with a NoExecute taint, it keeps the taint only if its Ready condition justifies it. While no
   // board of the site is ready, taints are removed from Nodes that joined and from those whose removal failed before.
   const isToClear = (board: AfterConditions): boolean =>
     disruption === "silenced" ||
@@ -59,8 +59,8 @@ export function taintRound(
   const byName = new Map(boards.map((board) => [board.name, board]));
   const room = roomForTaints(records, valve);
   const { zones, writes: turns } = planTurns(queued, { may, board: (name) => byName.get(name), room }, known);
-  // Boards whose turn cost a token are written first, ahead of a thousand others. A taint that the first round could not
-  // remove is tried again in the next pass.
+  // Boards whose turn cost a token are written first, ahead of a thousand others. A taint that the first round could
+  // not remove is tried again in the next pass.
   const writes = new Map(turns);
   for (const [board, plan] of plans) {
     const isDone = writes.has(board.name) || pass.taintRemovals.has(board.name);

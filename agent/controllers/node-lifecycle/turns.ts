@@ -3,7 +3,7 @@ import { emptyBucket } from "../../base/token-bucket.ts";
 import type { PaidTurn, ZoneRecord } from "./memory.ts";
 import { dequeue, firstEligible, nextTurnAt, requeue, takeTurn } from "./zones/eviction-queue.ts";
 
-/** Interval between checks for a newer version in the cache of the Node of a paid turn. */
+/** How often the cache is checked for a newer version of the Node of a paid turn. */
 const paidPause: Millis = 100;
 
 /** Which boards may have a turn, and the newest known version of their Nodes. */

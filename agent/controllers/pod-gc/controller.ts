@@ -147,9 +147,9 @@ async function readConflicts(
 }
 
 /**
- * The pods whose board was out of service when they were last written. The cached Node may be older, from before the
- * board came back, so the board's Node is then read from the API. A board that we took out of service ourselves is always
- * read, with its Lease. A pod whose board is not known now waits for a later pass.
+ * The pods whose board was out of service at their last write or later. If the cache of Nodes may be older than that
+ * write, it may lack the board's return, so the board's Node is read from the API. A board that we took out of service
+ * ourselves is always read, with its Lease. A pod whose board could not be read waits for a later pass.
  */
 async function stillOutOfService(
   found: readonly Pod[],

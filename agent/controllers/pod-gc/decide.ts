@@ -57,7 +57,7 @@ export interface GcPass {
   readonly missing: readonly string[];
   /** For each missing board that is due, whether the API has its Node; "unanswered" if the API did not respond. */
   readonly lookups: ReadonlyMap<string, "deleted" | "exists" | "unanswered">;
-  /** Where the safety valve is shut; the pods of deleted boards are then kept. */
+  /** Whether the safety valve is shut for a namespace; the pods of deleted boards are then kept. */
   readonly shut: ShutOn;
   /** Pods of the boards that were deleted. */
   readonly orphans: readonly Orphans[];
@@ -68,8 +68,8 @@ export interface GcPass {
 export interface Abandoned {
   readonly pod: Pod;
   /**
-   * Set if our own taint, on an operator's word, has the board out of service: what its signs of life, read from the API,
-   * say since, and our verdict on the board.
+   * Set if an operator confirmed the board dead, so that our own taint has it out of service: whether the board has
+   * given a sign of life since, as read from the API, our verdict on it, and who confirmed it.
    */
   readonly word?: {
     readonly confirmed: Confirmed;
@@ -133,7 +133,7 @@ const permitted = (orphans: readonly Orphans[], shut: ShutOn): readonly Orphans[
     return { board, pods: next, hasMore: hasMore || next.length < found.length };
   });
 
-/** The deletions that the safety valve holds, as many as are counted. */
+/** The deletions that the safety valve holds, at most `maxHeldCounted`. */
 function heldDeletions(orphans: readonly Orphans[], shut: ShutOn): readonly DueAct[] {
   const held: DueAct[] = [];
   for (const { board, pods: found } of orphans) {
@@ -167,8 +167,9 @@ const untilPass = ({ passAt }: GcMemory, now: Instant): Millis =>
   Math.max(1, passAt === undefined ? 0 : elapsed(now, passAt));
 
 /**
- * Remembers the conflicts, which the key's retry repeats, so that a constantly changing pod is retried no more often
- * than the loop's backoff permits. Other failed deletions are repeated in the next pass, if still needed.
+ * Remembers the deletions that met a conflict. The retry of the key repeats them, so a constantly changing pod is
+ * retried no more often than the loop's backoff permits. Other failed deletions are repeated in the next pass, if still
+ * needed.
  */
 export const remember = (decision: Decision<GcMemory>, outcomes: readonly Outcome[]): Decision<GcMemory> => ({
   ...decision,

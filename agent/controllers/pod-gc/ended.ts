@@ -22,8 +22,9 @@ export interface EndedLimits {
 /**
  * Keys of the terminated pods to delete first: pods evicted by a kubelet, because their owner has replaced them long
  * ago; then the oldest; then by name (docs/kubernetes-rules.md#pod-gc). Creation times come from one server and are
- * compared as strings.  Pods that only finalizers keep are counted and have their rank, but are not returned. `ended`
- * is called again for their ranks: a tenant may leave any number of them, so none is held.
+ * compared as strings. Pods that only finalizers keep are counted and have their place in this order, but are not
+ * returned. `ended` is called again to find their places: a tenant may leave any number of such pods, so none is kept
+ * in memory.
  */
 export function* podsToCollect(ended: () => Iterable<Pod>, { threshold, most }: EndedLimits): Steps<readonly string[]> {
   const first: Ended[] = [];

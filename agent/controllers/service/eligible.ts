@@ -8,10 +8,10 @@ export const isManaged = ({ spec }: Service): boolean => spec?.type !== "Externa
 /** Annotation of the Endpoints that old leader elections use. They have no service and are not mirrored. */
 export const leaderElection = "control-plane.alpha.kubernetes.io/leader";
 
-/** Whether the service has no cluster IP, so that clients find its pods by DNS only. */
 /** The label of the Endpoints and slices of a headless service. */
 export const headlessLabel = "service.kubernetes.io/headless";
 
+/** Whether the service has no cluster IP, so that clients find its pods by DNS only. */
 export const isHeadless = ({ spec }: Service): boolean => (spec?.clusterIP ?? "") === "" || spec?.clusterIP === "None";
 
 /** Whether a selected pod can be an endpoint of its service (docs/kubernetes-rules.md#endpoints, #endpoint-slices). */

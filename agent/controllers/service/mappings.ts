@@ -14,9 +14,9 @@ import { namedPortsOf } from "./target-port.ts";
 
 /**
  * The pods that a service selects, by key. Reads the indices of the selector's labels in turn, always continuing with
- * the one that has returned the fewest non-matching pods, and ends when one of them is exhausted, because a single
- * label may be on every pod, but rarely all of them are. On a site limited to some namespaces, counting the pods of
- * each label first would read every pod.
+ * the one that has returned the fewest non-matching pods, and ends when one of them is exhausted: one label may be on
+ * every pod, but rarely all labels are. On a site limited to some namespaces, counting the pods of each label first
+ * would read every pod.
  *
  * Works in steps, and keeps only the parts of a pod that endpoints need, because a tenant's pods may be many and large.
  */

@@ -10,9 +10,7 @@ export interface SliceOwner {
   readonly namespace: string;
   readonly name: string;
   readonly reference: OwnerReference;
-  /**
-   * True if the owner is being deleted, so that no slices are created, because its garbage collection might miss them.
-   */
+  /** True if the owner is being deleted. No slices are created then, because its garbage collection might miss them. */
   readonly isTerminating: boolean;
 }
 

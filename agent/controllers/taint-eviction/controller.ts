@@ -42,9 +42,9 @@ export interface TaintEvictionDeps {
   readonly recordOf: (board: string) => BoardRecord | "no judge" | undefined;
   /** The operators' holds at this time; by default none. */
   readonly holds?: (now: Instant) => Holds;
-  /** The safety valve at this time; by default it is open. */
+  /** The safety valve at this time; by default it limits nothing. */
   readonly valve?: ValveAt;
-  /** The last words of boards; by default there are none. */
+  /** The LAN answers of boards; by default there are none. */
   readonly wordOf?: LanAnswerOf;
   /** Whether the API server may still serve a history that a restore undid; by default it does not. */
   readonly mayBeFormer?: () => boolean;
@@ -53,8 +53,9 @@ export interface TaintEvictionDeps {
 }
 
 /**
- * Pods seen within this time after the start of a term were on their board before it, so that the running time of the
- * taint, as the previous leader recorded it, applies to them. For later pods, the time starts when they arrive.
+ * A pod that is seen within this time after the start of a term is taken to have been on its board before the term
+ * began. The running time of the taint, as the previous leader recorded it, then applies to the pod. For later pods,
+ * the time starts when they arrive.
  */
 const inheritWithin: Millis = 60_000;
 
@@ -193,13 +194,16 @@ function judged(
   return { silence: silenceFacts(verdict, evidence), watched: health };
 }
 
-/** What the judge has concluded from the time that the board missed (docs/judgement.md#links-that-flap). */
+/**
+ * Whether the judge has ended the quarantine of a board that missed earlier respites
+ * (docs/judgement.md#links-that-flap); undefined if it missed none.
+ */
 function missedBy(record: BoardRecord | "no judge" | undefined, silence: SilenceFacts | undefined): BoundPod["missed"] {
   if (record === undefined || record === "no judge" || record.health.missed === undefined) return undefined;
   return record.mayTaint && silence?.missedMs !== undefined ? "released" : "quarantined";
 }
 
-/** The signs of life of a board that we took out of service, read from the API if `isDoubted`. */
+/** Whether a board that we took out of service has given a sign of life since. Read from the API if `isDoubted`. */
 async function confirmedNow(node: Node, isDoubted: boolean, site: SiteView): Promise<Confirmed | undefined> {
   if (taintOf(node, outOfService) === undefined || !isMarked(node)) return undefined;
   const key = boardLeaseKey(node.metadata.name);
@@ -252,7 +256,7 @@ function podKeys({ key, before, after }: ObjectChange<Pod>, site: SiteView): rea
   return node !== undefined && noExecuteTaints(node).length > 0 ? [key] : [];
 }
 
-/** Whether the pod is to stay for another time, or under other conditions. */
+/** Whether the tolerations of the pod have changed, or its annotation about silent boards. */
 const hasOtherWish = (before: Pod, after: Pod): boolean =>
   !isSameJson(before.spec?.tolerations ?? [], after.spec?.tolerations ?? []) ||
   before.metadata.annotations?.[onSilenceAnnotation] !== after.metadata.annotations?.[onSilenceAnnotation];
@@ -278,8 +282,8 @@ class NodeReads {
   readonly #reads = new Map<string, { readonly at: Instant; readonly node: Promise<Node | undefined> }>();
 
   /**
-   * The Node as the API had it within the last second, but not in an older version than the cached one; undefined if it
-   * has none.
+   * The Node as the API had it within the last second, but not in an older version than the cached one; undefined if
+   * the API has no such Node.
    */
   async newerThan({ metadata: { name, resourceVersion } }: Node, site: SiteView): Promise<Node | undefined> {
     for (const [board, { at }] of this.#reads) if (elapsed(at, site.now) >= moment) this.#reads.delete(board);

@@ -42,12 +42,14 @@ const recheck: Millis = 5000;
 /** The same while the safety valve is shut: `soonest` if it may open at any moment. */
 const shutRecheck = { soonest: 30_000, latest: 300_000 } as const;
 /**
- * How soon it is checked again whether an eviction would gain something: `soon` if another board may become able to take
- * the pod. A change of the pod or of its board's taints enqueues the key; other boards and the annotation of a namespace
- * do not.
+ * How soon the gain of an eviction is checked again: `soon` if another board may become able to take the pod. A change
+ * of the pod or of its board's taints enqueues the key; changes of other boards and of a namespace's annotation do not.
  */
 const gainRecheck = { soon: 30_000, later: 180_000 } as const;
-/** How long the site may be without a leader, and a new one without its caches, when a pod becomes due. */
+/**
+ * How long a change of leader may take until the new leader's caches are filled. A pod that has been due for longer was
+ * already due under the previous leader.
+ */
 const handover: Millis = 180_000;
 /** How long an accepted deletion may take to appear in the cache before it is sent again. */
 const patience: Millis = 60_000;
@@ -179,7 +181,7 @@ interface Wait {
   readonly recheckAfter: Millis;
 }
 
-/** What the ruling makes an eviction wait for; undefined if nothing holds it. */
+/** Why the ruling makes an eviction wait, and how soon it is decided again; undefined if nothing holds it. */
 function waitOf(
   ruling: Ruling,
   { gate }: DueEviction,
@@ -198,7 +200,7 @@ function waitOf(
     case "not-live":
       return { restraint: { why: ruling }, recheckAfter: recheck };
     case "quarantine": {
-      // The end is unknown for a board that missed time, and for a kubelet that may withdraw its report.
+      // The end is unknown for a board that missed earlier respites, and for a kubelet that may withdraw its report.
       const end = missed || gate.awaited ? undefined : quarantineOn(state, settings, now);
       return { restraint: { why: ruling }, recheckAfter: end ? recheckAt(end) : recheck };
     }
@@ -208,7 +210,7 @@ function waitOf(
     }
     case "no-gain": {
       const reason = move && reasonToStay(move);
-      // A volume rarely becomes usable elsewhere, and its claim would be read again for each question.
+      // A volume rarely becomes usable elsewhere, and each check may read its claim again.
       const isShort = move?.obstacle !== undefined && move.obstacle !== "volume";
       const recheckAfter = isShort ? gainRecheck.soon : gainRecheck.later;
       return reason && { restraint: { why: ruling, reason, ...(move.of && { of: move.of }) }, recheckAfter };
@@ -246,8 +248,8 @@ const heldBack = (
 });
 
 /**
- * The pod stays, because an eviction would gain nothing. An Event says so, once for each reason; if the pod has been due
- * since an earlier term, its leader has sent the first one.
+ * The pod stays, because an eviction would gain nothing. An Event says so, once for each reason; if the pod has been
+ * due since an earlier term, the leader of that term has sent the first one.
  */
 function kept(
   pod: Pod,

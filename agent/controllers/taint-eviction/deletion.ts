@@ -8,7 +8,9 @@ export interface PodDeletion {
   readonly failures: number;
   /** Whether the last failure was a conflict: the API has a newer pod than the cache may show. */
   readonly metConflict: boolean;
-  /** Whether the caches may be too old to delete the pod, so that the next pass reads it and its taints from the API. */
+  /**
+   * Whether the caches may be too old to delete the pod, so that the next pass reads it and its taints from the API.
+   */
   readonly isDoubted: boolean;
 }
 
@@ -40,7 +42,10 @@ export const sent = (deletion: PodDeletion, now: Instant): PodDeletion => ({ ...
 
 export const postponed = (deletion: PodDeletion): PodDeletion => ({ ...deletion, sentAt: undefined });
 
-/** The next attempt for a taint that is not ours would be doubted; a separate pass for the doubt would end the backoff. */
+/**
+ * For a taint that is not ours, the pod and its taints must be read from the API before the next attempt. The deletion
+ * is marked as doubted here, because a separate pass for that would end the backoff.
+ */
 export const failed = (
   { failures }: PodDeletion,
   { metConflict, isOfOwnTaints }: { readonly metConflict: boolean; readonly isOfOwnTaints: boolean },

@@ -17,9 +17,9 @@ import { finiteTimes, keyOfIdentity, minLength, type TolerationTime, tolerationT
 
 export type EvictionSettings = Pick<NodeLifecycleSettings, "policy" | "gracePeriod">;
 
-/** What an eviction rests on. */
+/** The reason on which an eviction rests. */
 type Basis =
-  /** An operator's word that the board is dead. It holds only as long as the board is silent. */
+  /** An operator's confirmation that the board is dead. It holds only as long as the board is silent. */
   | "word"
   /** Our verdict that the board is silent. */
   | "verdict"
@@ -34,13 +34,15 @@ export interface DueEviction {
   /** The keys of the taints that the pod no longer tolerates. */
   readonly keys: readonly string[];
   readonly basis: Basis;
-  /** What the ruling weighs about the pod and its board. */
+  /** The facts about the pod and its board on which the ruling depends. */
   readonly gate: GateFacts;
   /** Our verdict, if that is the reason. */
   readonly cause: Cause | undefined;
 }
 
-/** The eviction of a pod, if it is due, or else the timer of its window; undefined if no taint limits the pod's stay. */
+/**
+ * The eviction of a pod, if it is due, or else the timer of its window; undefined if no taint limits the pod's stay.
+ */
 export function dueEviction(
   state: BoundPod,
   memory: EvictionTimer | undefined,
@@ -74,7 +76,7 @@ interface WindowsOver {
   readonly due: readonly TolerationTime[];
 }
 
-/** What the ruling weighs about the pod and its board. */
+/** The facts about the pod and its board on which the ruling depends. */
 function gateOf(over: WindowsOver, state: BoundPod, settings: EvictionSettings, now: Instant): GateFacts {
   const { basis, timer } = over;
   return {
@@ -86,7 +88,10 @@ function gateOf(over: WindowsOver, state: BoundPod, settings: EvictionSettings, 
   };
 }
 
-/** Whether the pod and taints must be read from the API before the eviction: the caches may lack what forbids it. */
+/**
+ * Whether the pod and taints must be read from the API before the eviction, because the caches may lack a change that
+ * forbids it.
+ */
 function isDoubtful({ basis, timer, due }: WindowsOver, state: BoundPod): boolean {
   if (state.isRead) return false;
   if (state.mayBeFormer) return true;
@@ -114,16 +119,20 @@ function causeOf(basis: Basis, keys: readonly string[], { board, silence, pod }:
   };
 }
 
-/** Whether the window began in an earlier term, or before the last outage, which kube-controller-manager does not survive. */
+/**
+ * Whether the window began in an earlier term, or before the last outage, which kube-controller-manager does not
+ * survive.
+ */
 const isFormer = (timer: EvictionTimer, { link: { restoredAt } }: BoundPod): boolean =>
   isOfEarlierTerm(timer) || (restoredAt !== undefined && isAfter(restoredAt, timer.start));
 
 /**
- * Whether the kubelet may be about to withdraw its report: not a whole grace period has passed since the last outage, or
- * since this leader began to watch the board if an earlier one began the pod's window, or since the kubelet's first report
- * after that. A kubelet that was restarted in the outage says first that it is not ready. The same holds for a kubelet
- * that reports again after a silence; its pods, whose window may have ended while they were held, get the time that they
- * tolerate from then on. Under policy `kubernetes` an outage begins the window anew: kube-controller-manager exits in it.
+ * Whether the kubelet may still withdraw its report: less than a grace period has passed since the last outage, since
+ * this leader began to watch the board (if the pod's window began under an earlier leader), or since the kubelet's
+ * first report after that. A kubelet that was restarted in the outage first reports that it is not ready. The same
+ * applies to a kubelet that reports again after a silence: its pods may have been held past the end of their window, so
+ * they get the time that they tolerate from that report on. Under policy `kubernetes` an outage begins the window anew,
+ * because kube-controller-manager exits in it.
  */
 function isAwaited(
   { link: { restoredAt }, silence, watched }: BoundPod,
@@ -142,9 +151,9 @@ function isAwaited(
 }
 
 /**
- * Whether the pod must be deleted as soon as it and the taints have existed at the same time. The caches then only need
- * to show one moment at which they did. If there is time to tolerate a taint, or a deletion has failed, they may have
- * changed since.
+ * Whether the pod must be deleted as soon as it and the taints exist at the same time. The caches then only need to
+ * show one moment at which both did. If the pod tolerates a taint for some time, or a deletion has failed, the pod or
+ * the taints may have changed since that moment.
  */
 const isAtOnce = (timer: EvictionTimer, due: readonly TolerationTime[]): boolean =>
   isUntried(timer.deletion) && due.some(({ length }) => length === 0);
@@ -159,7 +168,7 @@ export function orphanEviction({ pod, board }: OrphanPod, timer: EvictionTimer):
   return { timer, keys, basis, gate, cause };
 }
 
-/** The facts by which the ruling on a due eviction is made, and its record kept. */
+/** The facts on which the ruling on a due eviction rests, and which its record keeps. */
 export function groundsOf(
   state: BoundPod | OrphanPod,
   { timer, keys, gate, cause }: DueEviction,
@@ -206,7 +215,7 @@ function holdFact({ restraint, until }: EvictionHold, now: Instant): Pick<GateFa
 }
 
 /**
- * Whether the eviction of a pod depends on what it would gain: our verdict causes it, and nothing else holds it but
+ * Whether the eviction of a pod depends on what it would gain: our verdict causes it, and nothing else holds it, except
  * perhaps the safety valve. A pod that is being deleted, that no kubelet has started, or whose board an operator
  * confirmed dead has nothing to lose.
  */

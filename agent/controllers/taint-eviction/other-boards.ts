@@ -24,8 +24,8 @@ const maxNames = 64;
 /** For how long the names are reused: listing all boards for every pod would cost too much. */
 const freshness: Millis = 5000;
 /**
- * In characters, as JSON. A pod whose placement rules are longer counts as one that any board can take: a search applies
- * them to each board, and a tenant's pod may have thousands of rules.
+ * In characters, as JSON. A pod whose placement rules are longer counts as one that any board can take: a search
+ * applies them to each board, and a tenant's pod may have thousands of rules.
  */
 const maxRulesLength = 16_384;
 /** Maximum number of claims whose volumes are read for a pod; the others count as usable everywhere. */
@@ -33,12 +33,13 @@ const maxClaims = 8;
 /** Maximum number of pods whose volumes are remembered. */
 const maxKnown = 512;
 /**
- * For how long. While a pod uses a claim, its volume does not change, nor do the boards that can use it; a claim without
- * a volume may get one. A pod whose volumes keep it from no board leaves soon.
+ * How long the volumes of a pod are remembered. While a pod uses a claim, the claim's volume does not change, nor do
+ * the boards that can use it; but a claim without a volume may get one. A pod whose volumes keep it from no board
+ * leaves soon.
  */
 const remembered = { binding: 3_600_000, others: 120_000 } as const;
 
-/** What is known of a pod's volumes. */
+/** The known facts about a pod's volumes. */
 interface Volumes {
   readonly namespace: string;
   readonly at: Instant;
@@ -90,7 +91,10 @@ export class OtherBoards {
     return obstacle;
   }
 
-  /** Without room, the namespace with the most pods gives way, so that others are not read again because of it. */
+  /**
+   * If there is no room, a pod of the namespace with the most pods is dropped, so that this namespace does not cause
+   * the volumes of other namespaces' pods to be read again.
+   */
   #remember(uid: string, volumes: Volumes): void {
     this.#volumes.delete(uid);
     if (this.#volumes.size >= maxKnown) {
@@ -157,7 +161,10 @@ function claimedBy(pod: Pod | undefined) {
   return { uid, namespace, claims: pod === undefined ? [] : claimsOf(pod).slice(0, maxClaims) };
 }
 
-/** The volume that is bound to a claim. A tenant may name any volume in its claim. */
+/**
+ * The volume that is bound to a claim. The volume must name the claim too, because a tenant may name any volume in its
+ * claim.
+ */
 async function volumeOf(key: string, site: SiteView): Promise<PersistentVolume | undefined> {
   const claim = await unlessForbidden(site.fetch(persistentVolumeClaims, key));
   const name = claim?.spec?.volumeName;

@@ -33,8 +33,8 @@ export type PodState =
       /** Whether the pod and taints were read from the API for this pass. */
       readonly isRead: boolean;
       /**
-       * Set if the board's out-of-service taint is ours: what its signs of life say, which were read from the API if the
-       * taints were.
+       * Set if the board's out-of-service taint is ours: whether the board has given a sign of life since. Read from
+       * the API if the taints were.
        */
       readonly confirmed?: Confirmed;
       /** Whether the API no longer has the pod, which the cache still shows. */
@@ -51,11 +51,14 @@ export type PodState =
       readonly link: Link;
       /** The current verdict on the board, with its evidence; undefined if this agent judges no boards. */
       readonly silence: SilenceFacts | undefined;
-      /** Since when the leader watches the board, and when its kubelet first reported; undefined: it has not begun to. */
+      /**
+       * When the leader began to watch the board, when its kubelet first reported, and when the leader last marked it as
+       * silent; undefined if the leader has not begun.
+       */
       readonly watched: Pick<NodeHealth, "seenAt" | "statusAt" | "markedAt"> | undefined;
       /**
-       * Set if the board missed the time between earlier outages. released: the judge has ended the quarantine after
-       * the last outage, because all other boards have reported.
+       * Set if the board missed earlier respites. released: the judge has ended the quarantine after the last outage,
+       * because all other boards have reported.
        */
       readonly missed?: "quarantined" | "released" | undefined;
       /** A freeze, or the wait for the board's turn after one; undefined if neither. */
@@ -67,7 +70,7 @@ export type PodState =
        * early in the term.
        */
       readonly inherited: RunningTaint | undefined;
-      /** What the eviction would gain; absent if nothing rests on that. */
+      /** The facts about the gain of the eviction; absent if the ruling does not depend on it. */
       readonly move?: MoveFacts;
     };
 

@@ -8,14 +8,14 @@ import type { SiteView } from "../../loop/controller.ts";
 import { OtherBoards } from "./other-boards.ts";
 import { unlessForbidden } from "./unless-forbidden.ts";
 
-/** What a pod itself says about its eviction from a silent board. */
+/** The facts about a pod itself that decide on its eviction from a silent board. */
 export type OwnWord = Pick<MoveFacts, "owner" | "wish">;
 
 export const ownWordOf = (pod: KubeObject): OwnWord => ({ owner: ownerOf(pod), ...wishOf(pod) });
 
 /**
- * Only a StatefulSet is known to start no second copy while the first exists. Of owners that siteward does not know, it
- * assumes that they do.
+ * Only a StatefulSet is known to start no second copy while the first exists. Owners that siteward does not know are
+ * assumed to start one.
  */
 function ownerOf(pod: KubeObject): MoveFacts["owner"] {
   const owner = controllerOf(pod);
@@ -25,7 +25,7 @@ function ownerOf(pod: KubeObject): MoveFacts["owner"] {
 }
 
 /**
- * The wish in the annotation of a pod or namespace. A value without a meaning is one too: it was written for a reason,
+ * The wish in the annotation of a pod or namespace. An unknown value counts as a wish too: it was written for a reason,
  * perhaps for a later version, and a pod that stays can still be evicted.
  */
 function wishOf({ metadata }: KubeObject): { readonly wish?: OnSilence } {
@@ -37,7 +37,7 @@ function wishOf({ metadata }: KubeObject): { readonly wish?: OnSilence } {
 /** For how long the pods of a namespace share a read of it. */
 const freshness: Millis = 120_000;
 
-/** What an eviction would gain. Reads namespaces and volumes from the API, because no cache has them. */
+/** Finds out what an eviction would gain. Reads namespaces and volumes from the API, because no cache has them. */
 export class Prospects {
   readonly #boards: OtherBoards;
   readonly #namespaces = new Map<string, { readonly at: Instant; readonly wish: OnSilence | undefined }>();

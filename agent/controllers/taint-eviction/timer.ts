@@ -58,8 +58,8 @@ export const isOfOwnTaints = ({ taints }: Pick<EvictionTimer, "taints">): boolea
 export const deadlineOf = ({ start, length }: EvictionTimer): Instant => shifted(start, length);
 
 /**
- * For how many whole milliseconds the timer has run. A deadline is a whole number of milliseconds after the start, and
- * because of rounding errors in the clock's fractions, the last one may appear incomplete.
+ * For how many whole milliseconds the timer has run. A deadline is a whole number of milliseconds after the start.
+ * Because of rounding errors in the clock's fractions, the last of these milliseconds may appear incomplete.
  */
 export const ranFor = ({ start }: EvictionTimer, now: Instant): Millis =>
   Math.max(0, Math.floor(elapsed(start, now) + 1e-3));
@@ -105,8 +105,8 @@ export function timerOf(
 }
 
 /**
- * Whether one of our two taints was swapped for the other. Not used between two terms, in which taints may have been
- * removed and added many times.
+ * Whether one of our two taints was swapped for the other. Not used across terms, because taints may have been removed
+ * and added many times between them.
  */
 function isExchanged(before: readonly string[], after: readonly string[]): boolean {
   const ours = (taints: readonly string[]): readonly string[] => taints.map(keyOfIdentity).filter(isLifecycleKey);

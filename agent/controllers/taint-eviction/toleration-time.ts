@@ -13,7 +13,7 @@ export interface TolerationTime {
 
 /**
  * The window for a taint. The first matching toleration decides, even if a later one allows a longer stay. An
- * unparsable tolerationSeconds counts as absent, because no pod is evicted because of a value that we cannot parse.
+ * unparsable tolerationSeconds counts as absent, so that no pod is evicted because of a value that we cannot parse.
  */
 export function tolerationTimeFor(taint: Taint, tolerations: readonly Toleration[] | undefined): TolerationTime {
   const matching = firstFor(taint, tolerations);

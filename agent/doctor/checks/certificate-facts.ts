@@ -43,7 +43,9 @@ export function modeProblem(file: string): CheckResult | undefined {
   return warn(`${file} can be read by every user (mode ${mode.toString(8)})`, `chmod 600 ${file}`);
 }
 
-/** Reads a PEM file; otherwise the verdict says why it cannot. `option`: the option of `siteward enroll` for the file. */
+/**
+ * Reads a PEM file. If it cannot be read, the verdict says why. `option`: the option of `siteward enroll` for the file.
+ */
 export function pemFile(
   what: string,
   file: string,

@@ -7,8 +7,8 @@ import type { Patient } from "../patient.ts";
 const marker = "/run/systemd/timesync/synchronized";
 
 /**
- * Checks that the clock has been synchronised: systemd-timesyncd creates a file, and timedatectl knows other NTP
- * clients.
+ * Checks that the clock has been synchronised: systemd-timesyncd creates a file, and timedatectl shows whether another
+ * NTP client has done it.
  */
 export async function clockSync({ files, program }: Patient): Promise<CheckResult> {
   if (files.read(marker) !== undefined) return ok("set by systemd-timesyncd");

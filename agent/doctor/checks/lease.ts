@@ -24,7 +24,7 @@ const readings = 8;
 const maxWatchDuration: Millis = 16_000;
 const minWatchDuration: Millis = 2_000;
 
-/** Checks whether two processes take turns in leading the site, or share one identity. */
+/** Checks whether two processes take turns leading the site, or share one identity. */
 export async function leaseConflict(patient: Patient): Promise<CheckResult> {
   const { api, status, ambient, signal } = patient;
   const config = configOf(patient);
@@ -96,8 +96,8 @@ export function checkConflict(seen: readonly ObservedLease[], status: Status | u
 }
 
 /**
- * Whether a process other than the running agent renewed the Lease during the check under the name of this board. The
- * status must show the same term: otherwise the agent may have begun to lead since it was written.
+ * Whether a process other than the running agent renewed the Lease under this board's name during the check. The status
+ * must show the same term: otherwise the agent may have begun to lead since it was written.
  */
 function isHeldByCopy(held: readonly ObservedLease[], { leader, identity }: Status, site: string): boolean {
   if (leader?.role !== "standby" || identity.site !== site || leader.holder !== identity.board) return false;

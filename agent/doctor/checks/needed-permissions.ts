@@ -76,7 +76,7 @@ function rules({ controllers, daemonSet, judgement, leader, site }: Config): rea
       ["apps", "daemonsets/status", "patch"],
       ["apps", "controllerrevisions", "get list watch create patch delete"],
     ),
-    // A drain asks for the owner of each daemon pod, also where no controller of ours reads DaemonSets.
+    // A drain reads the owner of each daemon pod, even where no controller of ours reads DaemonSets.
     ...when(!hasDaemonSets, [
       "apps",
       "daemonsets",

@@ -34,7 +34,7 @@ export interface Surroundings {
   readonly isWhole: boolean;
   /** The Leases of all sites in the namespaces that this site reads. */
   readonly sites: readonly SiteLease[];
-  /** Those of these namespaces in which the agent is not allowed to list Leases. */
+  /** The namespaces among these in which the agent is not allowed to list Leases. */
   readonly unread: readonly string[];
 }
 

@@ -9,7 +9,7 @@ import { udp } from "../../witness/udp.ts";
 import { type CheckResult, fail, info, ok, skip, warn } from "../check-result.ts";
 import { configOf, type Patient } from "../patient.ts";
 
-/** The agent asks the kubelet first, for up to 2.5 s. */
+/** Time limit for the agent's answer. Before it answers, the agent asks the kubelet, for up to 2.5 s. */
 const patience: Millis = 4000;
 
 /** A running agent whose boards ask each other on the LAN, or why there is none to check. */

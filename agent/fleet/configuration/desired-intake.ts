@@ -5,16 +5,16 @@ import { sentenceOf } from "../../base/errors.ts";
 import type { Fault } from "../../config/remote-record.ts";
 import { type Desired, type DesiredMessage, parseDesired } from "./desired.ts";
 
-/** A parsed document. `refusal`: why its signature, bad or missing, makes it unacceptable; undefined if it does not. */
+/** A parsed document. `refusal`: why it is refused for a bad or missing signature; undefined if it is not. */
 export type ReceivedDesired = Exclude<Desired, { readonly kind: "nothing" }> & { readonly refusal: Fault | undefined };
 
-/** A document whose result could not be stored yet. The document does not take effect until it is. */
+/** A document whose result could not be stored yet. It does not take effect until the result is stored. */
 export interface Unstored {
   readonly message: DesiredMessage;
   /** Undefined if the document is malformed and its version cannot be read. */
   readonly version: number | undefined;
   readonly hash: string;
-  /** Why it could not be stored. */
+  /** Why the result could not be stored. */
   readonly why: string;
 }
 

@@ -6,7 +6,7 @@ import { memberText } from "./member-text.ts";
 /** A document of config/desired as received. */
 export interface DesiredMessage {
   readonly payload: Uint8Array;
-  /** Why its signature, bad or missing, makes it unacceptable; undefined if it does not. */
+  /** Why it is refused for a bad or missing signature; undefined if it is not. */
   readonly refusal?: Fault | undefined;
 }
 

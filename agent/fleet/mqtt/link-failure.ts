@@ -1,6 +1,9 @@
 import { LinkError } from "./link.ts";
 
-/** CONNACK reason codes for the refusal of this board in particular (MQTT 5, 3.2.2.2; 4 and 5 are from MQTT 3.1.1). */
+/**
+ * CONNACK reason codes with which a broker refuses this board in particular (MQTT 5, 3.2.2.2; 4 and 5 are from MQTT
+ * 3.1.1).
+ */
 const refusals: ReadonlySet<number> = new Set([4, 5, 0x85, 0x86, 0x87, 0x8a, 0x8c]);
 const otherProtocol: ReadonlySet<number> = new Set([1, 0x84]);
 const takenOver = 0x8e;
@@ -70,7 +73,7 @@ export function endOf(where: string, error: unknown, disconnect: number | undefi
   if (error instanceof LinkError) return error;
   if (error === undefined) return new LinkError("lost", `the connection to the broker ${where} ended`);
   const { code, message } = parts(error);
-  // Network and TLS errors have string codes. All others come from the library, about malformed packets.
+  // Network and TLS errors have string codes. All other errors come from the library and are about malformed packets.
   return typeof code === "string"
     ? new LinkError("lost", `the connection to the broker ${where} ended: ${message}`)
     : new LinkError("protocol", `the broker ${where} violates MQTT 5: ${message}`);

@@ -113,7 +113,8 @@ function allowFewerAliases(packet: Packet): void {
 const stopped = (): LinkError => new LinkError("stopped", "the connection is no longer wanted");
 
 /**
- * Closes immediately, even while a graceful end waits for acknowledgements, when the library would ignore `end(true)`.
+ * Closes immediately. `end(true)` alone is not enough: the library ignores it while a graceful end waits for
+ * acknowledgements.
  */
 function cut(client: MqttClient): void {
   client.stream.destroy();

@@ -29,7 +29,9 @@ export const userNameOf = ({ fleet, site, board }: FleetIdentity): string => `${
 /** A topic of this board: "up", "birth", "status", "config/reported" … */
 export const boardTopic = (identity: FleetIdentity, rest: string): string => `${root}/${userNameOf(identity)}/${rest}`;
 
-/** A topic of the site's leader. It has as many levels as a board's, with `_site` for the board. */
+/**
+ * A topic of the site's leader. It has as many levels as a topic of a board, with `_site` in place of the board's name.
+ */
 export const siteTopic = ({ fleet, site }: FleetIdentity, rest: string): string =>
   `${root}/${fleet}/${site}/${pseudoSite}/${rest}`;
 

@@ -79,10 +79,10 @@ interface Item {
 
 /**
  * Publishes pending messages: first states, then answers, then events in order of their numbers. The number of
- * unacknowledged messages is at most the link's window. Nothing else is sent while a critical event is unacknowledged,
- * or a message because of which the broker may have closed the last connection (see Suspects). An acknowledged row is
- * deleted; if the disk cannot be written, the row is remembered and deleted later. Exists as long as the fleet link;
- * `run` sends over one connection.
+ * unacknowledged messages is at most the link's window. A critical event is sent alone, and so is a message that may
+ * have made the broker close the last connection (see Suspects): nothing else is sent until it is acknowledged. An
+ * acknowledged row is deleted; if the disk cannot be written, the row is remembered and deleted later. Exists as long
+ * as the fleet link; `run` sends over one connection.
  */
 export class OutboxPublisher {
   readonly #ambient: Ambient;
@@ -97,8 +97,8 @@ export class OutboxPublisher {
   readonly #tooLarge = new Map<string, number>();
   readonly #suspects = new Suspects();
   /**
-   * The kinds of messages that wait because one of them made the broker close the connection, each with that message's
-   * topic and the end of the wait.
+   * The kinds of messages that wait because one of them made the broker close the connection. The value is a text for
+   * the operator: that message's topic and why the connection ended.
    */
   readonly #hungUp = new Map<string, string>();
   /** Acknowledged rows that could not be deleted yet. */
@@ -312,8 +312,8 @@ export class OutboxPublisher {
   }
 
   /**
-   * The connection ended before the acknowledgement. The message is sent again on the next connection, unless the
-   * message itself may have ended this one.
+   * The connection ended before the acknowledgement. The message is sent again on the next connection, unless it may
+   * itself be the reason why the connection ended.
    */
   #lost(item: Item, link: BrokerLink, sent: { readonly at: Instant; readonly isAlone: boolean }): void {
     const now = this.#ambient.clock.now();

@@ -31,8 +31,8 @@ const birthEvery: Millis = 86_400_000;
 const birthCheck: Millis = 60_000;
 const statusCheck: Millis = 5000;
 /**
- * Session numbers survive restarts. The documents of a session are numbered from the session number times this, so that
- * their numbers only grow.
+ * Session numbers survive restarts. In each session, document numbers start at the session number times this constant,
+ * so that they only grow.
  */
 const messagesPerSession = 1_000_000;
 
@@ -46,8 +46,8 @@ export class Reports {
   readonly #sent = new Map<string, SentDocument>();
   #numbers = 0;
   /**
-   * Documents to be sent again because the broker does not have them. The stored memo lists them too, but it may not be
-   * writable.
+   * Documents to be sent again because the broker does not have them. They have no entry in the stored memo either,
+   * unless it could not be written.
    */
   readonly #forgotten = new Set<Lasting>();
   /** When the birth document was last collected. */

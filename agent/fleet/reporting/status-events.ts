@@ -4,8 +4,8 @@ import type { FleetEvent, FleetEventSeverity } from "./fleet-events.ts";
 import { outageStatus } from "./status-document.ts";
 
 /**
- * Minimum interval between two events about one fact. A change within the interval is reported at its end, with its
- * value at that time.
+ * Minimum interval between two events about one fact. If the fact changes within the interval, its value at the end of
+ * the interval is reported.
  */
 const quiet: Millis = 60_000;
 /** Maximum number of remembered facts. */

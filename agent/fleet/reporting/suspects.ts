@@ -43,7 +43,8 @@ export class Suspects {
   ended(message: string, sent: { readonly at: Instant; readonly isAlone: boolean }, now: Instant): boolean {
     if (isAfter(now, shifted(sent.at, soon))) return false;
     const ends = (this.#ends.get(message) ?? 0) + (sent.isAlone ? 1 : 0);
-    // The count stays at the limit, so that one more lost connection is enough if a document is sent again later.
+    // The count stays one below the limit, so that one more lost connection is enough if a document is sent again
+    // later.
     this.#ends.set(message, Math.min(ends, maxEnds - 1));
     const [oldest] = this.#ends.keys();
     if (oldest !== undefined && this.#ends.size > maxSuspects) this.#ends.delete(oldest);

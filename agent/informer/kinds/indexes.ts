@@ -15,9 +15,9 @@ import {
 import { asksForZones } from "../../api/topology.ts";
 
 /*
- * The indices of the cache. A new or a removed one is noticed at the next start, by its name. A function that computes
- * something else under an unchanged name is not: that needs a step in `cacheMigrations` (storage/schema.ts) that empties
- * the cache, so that no board keeps rows of the old function.
+ * The indices of the cache. A new or a removed index is noticed at the next start, by its name. A function that
+ * computes other values under the same name is not noticed: such a change needs a step in `cacheMigrations`
+ * (storage/schema.ts) that empties the cache, so that no board keeps rows of the old function.
  */
 
 /** The uid of the controlling owner; no value for objects without one. */
@@ -35,7 +35,7 @@ const byNamespace = ({ metadata }: KubeObject): readonly string[] => present(met
 export const podIndices: IndexFunctions<Pod> = {
   /** The board of the pod; no value for unbound pods. */
   byNode: (pod) => present(boardOf(pod)),
-  /** The board of a bound pod that is marked not ready if its board falls silent; no value for others. */
+  /** The board of a bound pod that would be marked not ready if this board fell silent; no value for others. */
   byNodeIfReady: (pod) => (countsAsReady(pod) ? present(boardOf(pod)) : []),
   /** Board and namespace of a bound pod; no value for one that only finalizers keep. */
   byPlace: (pod) => {

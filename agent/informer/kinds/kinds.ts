@@ -26,7 +26,10 @@ export interface Kind<T extends KubeObject> {
    * absent, the last readable state is kept.
    */
   readonly unread?: (last: T) => T;
-  /** True if the objects differ only in a heartbeat, which is neither written to disk nor reported to listeners. */
+  /**
+   * True if the two states differ only in a heartbeat. Such a change is neither written to disk nor reported to
+   * listeners.
+   */
   readonly isQuiet?: (stored: T, incoming: T) => boolean;
   readonly indices: IndexFunctions<T>;
 }

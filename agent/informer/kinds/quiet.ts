@@ -23,7 +23,9 @@ const isSameMeta = (a: ObjectMeta, b: ObjectMeta): boolean => isSameBut(a, b, ["
 const areSameConditions = (a: readonly NodeCondition[] = [], b: readonly NodeCondition[] = []): boolean =>
   a.length === b.length && a.every((condition, at) => isSameBut(condition, b[at], ["lastHeartbeatTime"]));
 
-/** Deep equality of plain values, without the ignored top-level properties and regardless of the order of properties. */
+/**
+ * Deep equality of plain values, without the ignored top-level properties and regardless of the order of properties.
+ */
 function isSameBut(a: unknown, b: unknown, ignored: readonly string[]): boolean {
   if (a === b) return true;
   if (!isObject(a) || !isObject(b) || Array.isArray(a) !== Array.isArray(b)) return false;

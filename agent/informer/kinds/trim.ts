@@ -53,7 +53,7 @@ export const trimNode = ({ metadata, spec, status }: Node): Node => ({
   status: { ...keep(status, ["conditions", "addresses", "allocatable"]), ...trimNodeInfo(status?.nodeInfo) },
 });
 
-/** Keeps the boot in which the kubelet reported. */
+/** Keeps the ID of the boot in which the kubelet last reported. */
 const trimNodeInfo = (info: NonNullable<Node["status"]>["nodeInfo"]): Pick<NonNullable<Node["status"]>, "nodeInfo"> =>
   info?.bootID ? { nodeInfo: { bootID: info.bootID } } : {};
 
@@ -98,7 +98,10 @@ function trimMetadata(metadata: ObjectMeta, isKept: (annotation: string) => bool
   };
 }
 
-/** Does not list the entries, because an object may have tens of thousands of annotations, of which few are kept. */
+/**
+ * Does not build a list of all entries, because an object may have tens of thousands of annotations, of which few are
+ * kept.
+ */
 function keptOf(annotations: ObjectMeta["annotations"], isKept: (annotation: string) => boolean) {
   const kept: Record<string, string> = {};
   for (const annotation in annotations) {

@@ -18,7 +18,7 @@ export interface DeltaGroupDeps<T> {
   readonly failed: (error: unknown) => void;
 }
 
-/** The deltas that the events of a watch lead to. */
+/** The type of delta that each type of watch event becomes. */
 export const deltaTypes = { ADDED: "Added", MODIFIED: "Updated", DELETED: "Deleted" } as const satisfies Record<
   string,
   DeltaType
@@ -27,8 +27,8 @@ export const deltaTypes = { ADDED: "Added", MODIFIED: "Updated", DELETED: "Delet
 const maxWait: Millis = 50;
 
 /**
- * Collects the events of up to 50 ms for one transaction, and so for one write to flash. It is full at 64 deltas, or
- * fewer if they are large.
+ * Collects the events of up to 50 ms for one transaction, and so for one write to flash. The group is full at 64
+ * deltas, or fewer if they are large.
  *
  * If the write fails, the group is dropped from memory; the stored position still precedes it, so the next watch
  * redelivers its events.

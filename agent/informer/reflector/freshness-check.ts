@@ -8,10 +8,10 @@ const [firstWatch, longestWatch] = [1, 64];
 const silence: Millis = 500;
 
 /**
- * Finds out when the store includes everything that happened before the current run. An open watch does not prove that,
- * because missed events may still be on their way. It is proven by a list, or by the first bookmark, which follows
- * those events. An idle resource receives no bookmark, so the check requests short watches: a watch that the server
- * ends after a silence proves it, because missed events would have begun to arrive by then.
+ * Finds out when the store includes everything that happened before the current run. An open watch is no proof, because
+ * missed events may still be on their way. A list is a proof, and so is the first bookmark, because it follows the
+ * missed events. An idle resource receives no bookmark, so the check requests short watches: one that the server ends
+ * after a silence is a proof too, because missed events would have begun to arrive by then.
  */
 export class FreshnessCheck {
   #isDone = false;

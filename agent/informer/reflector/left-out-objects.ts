@@ -13,7 +13,9 @@ export interface LeftOutObjectsDeps {
   readonly known: Iterable<readonly [Key, string]>;
 }
 
-/** Number of objects that are kept by key; more need not be known, because one that fits is enough for a list. */
+/**
+ * Maximum number of objects that are remembered. That is enough, because a list begins as soon as any one of them fits.
+ */
 const maxObjects = 100;
 
 /**
@@ -22,7 +24,7 @@ const maxObjects = 100;
  */
 export class LeftOutObjects {
   readonly #deps: LeftOutObjectsDeps;
-  /** Their bytes, 0 if these are not known. */
+  /** The size of each object in bytes; 0 if unknown. */
   readonly #bytes = new Map<Key, number>();
 
   constructor(deps: LeftOutObjectsDeps) {
@@ -46,8 +48,8 @@ export class LeftOutObjects {
   }
 
   /**
-   * Why the cache must not store this state, which is then left out; undefined if it may. `write` stores the states that
-   * precede it; called only if their sizes matter.
+   * Why the cache must not store this state of an object, which is then left out; undefined if it may. `write` stores
+   * the earlier states that are still in memory; it is called only if the size of the stored state matters.
    */
   refusal(object: KubeObject, write: () => void): string | undefined {
     const { room, resource, bytes } = this.#deps;

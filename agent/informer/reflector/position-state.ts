@@ -6,9 +6,9 @@ import { castsDoubt, isMeaningless, OtherHistoryError, ShortWatchError, Unreadab
 type Usability =
   /** The watch resumes at the position. */
   | "usable"
-  /** The last watch failed as at a meaningless position, so the server is first asked whether it knows it. */
+  /** The last watch failed as if the position were meaningless, so the server is first asked whether it knows it. */
   | "doubted"
-  /** The server no longer has the events after the position. A list of a state no older replaces it. */
+  /** The server no longer has the events after the position. A list at least as new as the position replaces it. */
   | "expired"
   /** The server cannot even list at the position, or has another history. A list of the newest state replaces it. */
   | "useless";

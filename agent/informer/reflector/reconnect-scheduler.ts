@@ -110,7 +110,10 @@ export class ReconnectScheduler {
     });
   }
 
-  /** Delays a leader's other requests until its turn. After the turn, they are not delayed again, even if it failed. */
+  /**
+   * Delays a leader's other requests until its turn. After the turn, they are not delayed again, even if the attempt to
+   * reconnect failed.
+   */
   async inTurn(signal: AbortSignal): Promise<void> {
     if (this.#turn !== undefined && this.#deps.isUrgent()) await this.until(this.#turn, signal);
   }

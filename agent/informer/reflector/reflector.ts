@@ -37,7 +37,7 @@ export interface ReflectorStore<T> extends DeltaSink<T>, ReplaceableStore<T> {
   readonly depth: number;
   /** The newest state of an object, pending or stored. */
   newest(key: Key): T | undefined;
-  /** The length of that state as JSON, in bytes; 0 if there is none. */
+  /** The length of an object's newest state as JSON, in bytes; 0 if there is none. */
   bytes(key: Key): number;
 }
 
@@ -68,7 +68,7 @@ export interface ReflectorDeps<T extends KubeObject> {
   readonly proof?: PositionProof | undefined;
   /** Schedules when the streams reconnect to a lost server; without it, each follows its own backoff. */
   readonly reconnects?: ReconnectScheduler | undefined;
-  /** How late the watch is, by the versions of what arrives; without it, everything is taken as just made. */
+  /** Shows how late the watch is by the versions of its events; without it, every event counts as just made. */
   readonly deliveredUpTo?: DeliveredUpTo | undefined;
   /** Called when the store has new deltas. */
   readonly stored: () => void;
@@ -88,15 +88,18 @@ export interface ReflectorStats {
   readonly problem: string | undefined;
 }
 
-/** Judgement is based on the watches of these. */
+/** The resources on whose watches judgement is based. */
 const judged: readonly string[] = [nodes, leases].map(resourceName);
 /** While more keys are pending, the stream is not read; a burst waits in the socket buffers, then on the server. */
 const maxPending = 1024;
-/** How long to wait before their number is checked again. */
+/** How long to wait before the number of pending keys is checked again. */
 const pendingPause: Millis = 50;
 /** A watch that ends sooner without an event counts as failed, or it would be reopened in a busy loop. */
 const minWatchDuration: Millis = 1000;
-/** The same until the cache is current: a watch may be requested for only one second (see FreshnessCheck). */
+/**
+ * Applies instead of `minWatchDuration` until the cache is current, because a watch may then be requested for only one
+ * second (see FreshnessCheck).
+ */
 const minCatchUpDuration: Millis = 900;
 
 /**
@@ -195,7 +198,10 @@ export class Reflector<T extends KubeObject> {
     }
   }
 
-  /** Reacts to a failure: decides how far the position is still usable, reports it, and waits for the next attempt. */
+  /**
+   * Reacts to a failure: decides whether the position is still usable, reports the failure, and waits for the next
+   * attempt.
+   */
   async #recover(error: unknown, signal: AbortSignal): Promise<void> {
     // Also called after a failed list, because no watch begins without a list.
     this.#health.closed();
@@ -311,7 +317,8 @@ export class Reflector<T extends KubeObject> {
     } catch (error) {
       failure = { error: guard.signal.aborted ? guard.signal.reason : error };
     }
-    // First nothing can end the watch any more, then its last events are stored, then its end is judged.
+    // The order matters: nothing may end the watch again while its last events are stored, and the reason for its end
+    // is checked last.
     guard.dispose();
     release();
     this.#health.closed();
@@ -357,7 +364,7 @@ export class Reflector<T extends KubeObject> {
       if (received === "replay complete") this.#caughtUp();
       if (received === "new") this.#receive(event, group);
       if (group.isFull) await this.#write(watch);
-      // Checked about once a minute; the next watch begins with a list.
+      // Checked about once a minute. If there is room, the next watch begins with a list.
       if (event.type === "BOOKMARK" && watch.age >= minWatchDuration && this.#leftOut.haveRoomAgain) return;
     }
   }

@@ -14,7 +14,7 @@ export interface Rejected {
   readonly last: readonly string[];
 }
 
-/** Where the unusable objects are stored, because after a restart the watch resumes and does not send them again. */
+/** Stores the unusable objects, because after a restart the watch resumes and does not send them again. */
 export interface RejectionStore {
   entries(): readonly (readonly [Key, string])[];
   set(key: Key, why: string): void;

@@ -3,7 +3,7 @@ import { elapsed, type Instant, type Millis } from "../../base/clock.ts";
 import { jitter, type Random } from "../../base/random.ts";
 import { ApiError, isNotFound } from "../../client/api-error.ts";
 
-/** The state of a stream's backoff, which is that of client-go's reflectors since 1.32. */
+/** The state of a stream's backoff. The backoff is the same as in client-go's reflectors since 1.32. */
 export interface RetryPace {
   /** Number of failures since the sequence last started. */
   readonly failures: number;

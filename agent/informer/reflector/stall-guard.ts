@@ -90,7 +90,7 @@ export function guardAgainstStall(clock: Clock, { limit, parent, what, ask }: St
       timer.touch();
     },
     arrived: (bytes) => {
-      // An idle resource sends nothing, so there is nothing to check.
+      // The resource is not idle, so there is nothing to ask.
       asked?.cancel();
       partial ??= { began: clock.now(), bytes: 0, unsettled: 0 };
       partial.bytes += bytes;

@@ -9,7 +9,9 @@ import { problemOf, type UnreadableError } from "./watch-errors.ts";
 export class StuckEvents {
   #failure: { readonly at: string | undefined; readonly error: UnreadableError | IncompleteEventError } | undefined;
 
-  /** Records an event after this position. Returns whether the previous one failed at the same position. */
+  /**
+   * Records that the event after this position failed. Returns whether the previous failure was at the same position.
+   */
   recordFailure(error: UnreadableError | IncompleteEventError, position: string | undefined): boolean {
     const isAgain = this.#failure !== undefined && this.#failure.at === position;
     this.#failure = { at: position, error };

@@ -14,8 +14,8 @@ import {
 } from "../watch-health.ts";
 
 /**
- * The instant up to which a watch has delivered every change if one with this resourceVersion has just arrived in it;
- * undefined if that is unknown.
+ * The instant up to which a watch has delivered every change, given that it has just delivered one with this
+ * resourceVersion; undefined if that is unknown.
  */
 export type DeliveredUpTo = (version: string, now: Instant) => Instant | undefined;
 
@@ -28,10 +28,10 @@ export class WatchHealthTracker {
   readonly #limits: WatchLimits;
   readonly #deliveredUpTo: DeliveredUpTo;
   #health: WatchHealth = neverConnected;
-  /** Up to when the last proof proves, if it has not been applied yet; undefined if all proofs have been. */
+  /** The latest instant for which a proof was received but is not applied yet; undefined if all proofs are applied. */
   #unproven: Instant | undefined;
 
-  /** `deliveredUpTo`: by default, what arrives is taken as just made. */
+  /** `deliveredUpTo`: by default, every event counts as just made. */
   constructor(clock: Clock, limits: WatchLimits, deliveredUpTo: DeliveredUpTo = (_, now) => now) {
     this.#clock = clock;
     this.#limits = limits;

@@ -17,18 +17,18 @@ export interface PositionProof {
 const maxReplay: Millis = 60_000;
 
 /**
- * Decides where a watch resumes after an interruption: at a position that the server's history is known to include. From
- * there, replayed events are first compared with those received before. Without a PositionProof, the watch resumes at
- * the stored position.
+ * Decides where a watch resumes after an interruption: at a position that the server's history is known to include.
+ * From there, replayed events are first compared with those received before. Without a PositionProof, the watch resumes
+ * at the stored position.
  *
  * The Reflector calls it in this order:
  *
  * 1. `prove`, before each watch. If it returns false, a list is stored, followed by `listed`.
  * 2. `whileOpen`, when the watch begins, at `from`. The returned function is called when it ends.
- * 3. `caughtUp`, once the watch is open, unless it must repeat events first (`isReplaying`).
+ * 3. `caughtUp`, once the watch is open, unless the watch must first repeat events (`isReplaying`).
  * 4. `classify`, for each event. After "replay complete", `caughtUp`.
- * 5. `ended`, when the watch ends in whatever way, except with the run.
- * 6. `interrupted` after a normal end, `broke` after a failure, also one of a list or of step 1. Then 1 again.
+ * 5. `ended`, when the watch ends for any reason other than the end of the run.
+ * 6. `interrupted` after a normal end; `broke` after a failure, even one of a list or of step 1. Then step 1 again.
  */
 export class WatchResumption {
   readonly #proof: PositionProof | undefined;
@@ -52,8 +52,8 @@ export class WatchResumption {
   }
 
   /**
-   * Called when the watch has ended, even normally. Its position must be proven again, and later witnesses do not prove
-   * the stored state.
+   * Called when the watch has ended, even normally. Its position must be proven again, and later versions of the Lease
+   * do not prove the stored state.
    */
   interrupted(position: string | undefined): void {
     this.#isBroken = true;
@@ -61,8 +61,8 @@ export class WatchResumption {
   }
 
   /**
-   * Called when the watch was interrupted by this error, such as a lost connection; undefined if it was ended
-   * deliberately.
+   * Called when the watch was interrupted by this error, such as a lost connection; `error` is undefined if the watch
+   * was ended deliberately.
    */
   broke(position: string | undefined, error: unknown): void {
     this.interrupted(position);
@@ -113,8 +113,8 @@ export class WatchResumption {
   }
 
   /**
-   * Classifies an event. again: it was received before. replay complete: it was, and was the last one. Throws an
-   * OtherHistoryError if the replayed events differ from those received before.
+   * Classifies an event. again: it was received before. replay complete: it is the last event that was received before.
+   * Throws an OtherHistoryError if the replayed events differ from those received before.
    */
   classify(event: WatchEvent<KubeObject>, what: string): "new" | "again" | "replay complete" {
     const version = versionOf(event);

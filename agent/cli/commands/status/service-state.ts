@@ -10,7 +10,7 @@ import { configOf } from "../../../process/load-config.ts";
 
 /** The state of the systemd service of an agent that is not running, and whether the board was enrolled. */
 export interface ServiceState {
-  /** What systemd reports about the unit; undefined if systemd does not respond. */
+  /** The state of the unit as reported by systemd; undefined if systemd does not respond. */
   readonly unit: UnitState | undefined;
   /** Whether the board was enrolled; undefined if this user lacks the permission to find out. */
   readonly isEnrolled: boolean | undefined;

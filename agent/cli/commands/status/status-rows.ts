@@ -149,7 +149,7 @@ const zoneRows = ({ zones = [], judgement, holds }: Status): readonly string[] =
   ...(zones.length > 0 && judgement?.ageMs !== undefined ? [judgementRow(judgement, judgement.ageMs)] : []),
 ];
 
-/** `after`: what the slow time follows. */
+/** `after`: the event that the slow time follows, an outage or a freeze. */
 const slowText = (until: string | undefined, after = "?"): string =>
   until === undefined ? "" : ` slow until ${clockTime(until)} (${after})`;
 
@@ -201,7 +201,7 @@ function evictionRow(
   ]);
 }
 
-/** Counts of withheld acts by reason. The entries beside it also explain the reasons that apply to the whole site. */
+/** Counts of held acts by reason. Other entries of the same row explain those reasons that apply to the whole site. */
 function heldText(heldActs: NonNullable<NonNullable<Status["eviction"]>["heldActs"]>): string | undefined {
   const held = heldActs.filter(({ now }) => now > 0);
   if (held.length === 0) return undefined;

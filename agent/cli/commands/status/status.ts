@@ -81,8 +81,8 @@ async function standstillOf(io: Io, { values }: Args): Promise<Standstill | unde
 }
 
 /**
- * What is known of an agent that is not running and is not this board's service; undefined if its last problems already
- * say why it ended.
+ * Why an agent that is not this board's service is not running, and the next step; undefined if its last problems
+ * already say why it ended.
  */
 function endOf(status: Status): Standstill | undefined {
   if (status.health.conditions.some(({ type }) => type === "AgentEnded" || type === "AgentHeld")) return undefined;

@@ -69,7 +69,8 @@ export function upOptions({ values }: Args): UpOptions {
 }
 
 /**
- * The kubeconfig's folder if it does not exist. A folder within the site's folder will be created, and is not missing.
+ * The kubeconfig's folder if it does not exist. A folder within the site's folder counts as existing, because it will
+ * be created.
  */
 function missingFolder(kubeconfig: string, folder: string | undefined): string | undefined {
   const above = dirname(resolve(kubeconfig));

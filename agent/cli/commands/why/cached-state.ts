@@ -49,7 +49,7 @@ export class CachedState {
       const parsed = parseObject<T>(recordIn(text), resource);
       return parsed.ok ? { kind: "known", object: parsed.object } : unknown;
     } catch (error) {
-      // Only this user may lack the permission, or the agent may be building a new cache.
+      // This user may lack the permission that the agent has, or the agent may be building a new cache.
       if (isOfSqlite(error) || (error instanceof Error && "code" in error)) return unknown;
       throw error;
     }

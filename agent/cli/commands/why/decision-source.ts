@@ -14,7 +14,7 @@ import {
 import { configOf } from "../../../process/load-config.ts";
 import { localEnvelope, reportSocketError, socketOf } from "../own-agent.ts";
 
-/** What this board has recorded. */
+/** The decision records of this board, and the facts that go with them. */
 export interface Known {
   readonly board: string;
   /** Whether an agent answered; otherwise the records were read from state.db. */

@@ -3,7 +3,7 @@ import type { DecisionRecord } from "../../../decisions/decision-record.ts";
 import type { Status } from "../../../status/schema.ts";
 import type { StatusFinding } from "../status/status-reader.ts";
 
-/** What this board's agent reports about who leads. */
+/** The leader of the site, as far as this board's agent reports it. */
 export interface KnownLeader {
   readonly board: string;
   /** Whether the agent runs. */
@@ -14,7 +14,7 @@ export interface KnownLeader {
   readonly leader: string | undefined;
 }
 
-/** `answered`: what the agent answered to the command; undefined if no agent answered. */
+/** `answered`: the agent's answer to the command; undefined if no agent answered. */
 export function knownLeaderOf(
   board: string,
   found: StatusFinding,
@@ -60,7 +60,7 @@ function isOfThisProcess({ first }: DecisionRecord, status: Status): boolean {
   return first.boot === bootId && !(first.mono < startedBootMs - tolerance);
 }
 
-/** Where to ask further, unless this board itself leads. */
+/** A sentence about which board to ask instead; undefined if this board itself leads. */
 export function pointerOf(known: KnownLeader): string | undefined {
   const { board, isRunning, status, leader } = known;
   if (leads(known)) return undefined;

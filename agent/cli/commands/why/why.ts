@@ -31,8 +31,8 @@ interface Answer {
 }
 
 /**
- * `siteward why`: explains this board's records of harmful acts, from the agent or, if none runs, from state.db. Who
- * leads is read from the status file, and the present state of a board or pod from the agent's cache.
+ * `siteward why`: explains this board's records of harmful acts, from the agent or, if none runs, from state.db. The
+ * leader is read from the status file, and the present state of a board or pod from the agent's cache.
  */
 export const run: Run = async (io, args) => {
   const [word = ""] = args.words;
@@ -62,7 +62,10 @@ export const run: Run = async (io, args) => {
   return exit.ok;
 };
 
-/** The record that `last` is about: the newest act that was done or failed; if only holds are recorded, the newest one. */
+/**
+ * The record that `last` is about. If acts are held now, which are listed separately, it is the newest act that was
+ * done or failed; otherwise, and for an export, it is the newest record.
+ */
 function newestAct({ records, held = [] }: Known, { values }: Args): DecisionRecord | undefined {
   if (held.length === 0 || values.has("export")) return records.at(-1);
   return records.findLast(({ state }) => state === "done" || state === "failed");
@@ -163,7 +166,7 @@ function exportTo(io: Io, file: string, decided: DecisionRecord | undefined): nu
   return exit.ok;
 }
 
-/** Adds, before a pod's records, those of how its board was marked and tainted. */
+/** Puts the records of how the pod's board was marked and tainted before the pod's own records. */
 async function withBoard(io: Io, args: Args, answer: Answer): Promise<Answer | number> {
   const { known, times } = answer;
   const newest = known.records.at(-1);

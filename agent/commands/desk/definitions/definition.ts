@@ -22,7 +22,7 @@ export interface Controls {
   readonly desk: {
     /** Cancels a running command. */
     cancel(id: string, dryRun: boolean): Effect;
-    /** Sets the level for a limited time, including across restarts. */
+    /** Sets the level for a limited time, which continues across restarts. */
     setLogLevel(order: LevelOrder): Effect;
     /** Whether the policy allows uploads of diagnostics to this host. */
     mayUploadTo(host: string): boolean;

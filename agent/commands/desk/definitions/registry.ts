@@ -22,8 +22,8 @@ export const allowedCommands = (policy: OwnerPolicy): readonly string[] =>
   [...commands.keys()].filter((name) => !isDisabled(policy, name));
 
 /**
- * The scope of a local command, which has no topic: "site" for a command that exists only for sites, and for one that
- * exists for both and names a board; otherwise "board".
+ * The scope of a local command, which has no topic: "site" for a command that exists only for sites, or that exists for
+ * sites and boards and names a board; otherwise "board".
  */
 export function localScope(name: string, args: unknown): CommandRequest["scope"] {
   const scopes = commands.get(name)?.scopes ?? ["board"];

@@ -63,7 +63,7 @@ export function encodeBudget({ zones, boards, foreign }: SiteMemory, now: Instan
   });
 }
 
-/** The first entries, up to so many bytes. */
+/** The first entries, as many as fit into `room` bytes. */
 function fitting(entries: readonly (readonly [name: string, value: object])[], room = maxOfEach): UnknownFields {
   let rest = room;
   return Object.fromEntries(

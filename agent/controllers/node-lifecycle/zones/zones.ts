@@ -81,8 +81,8 @@ export function evictionRate(state: ZoneState, size: number, limits: ZoneLimits)
 /**
  * The change of a site between two passes.
  *
- * silenced: no zone has a ready board any more. We are more likely to be cut off than every board to be dead, so all
- * our NoExecute taints are removed and evictions stop. all-silent: still no zone has a ready board, and nothing is
+ * silenced: no zone has a ready board any more. It is more likely that we are cut off than that every board is dead, so
+ * all our NoExecute taints are removed and evictions stop. all-silent: still no zone has a ready board, and nothing is
  * done. resumed: some zone has a ready board again; every board gets a fresh grace period. usual: none of these; each
  * zone is treated by its own state.
  */
