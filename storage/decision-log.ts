@@ -26,11 +26,15 @@ export interface DecisionText {
 
 /**
  * The query for the newest decisions, which readers in other processes use as well. If they are about a board and its
- * pods, half of them are reserved for the board itself, because it may have more pods than `most`.
+ * pods, half of them are reserved for the board itself, because it may have more pods than `most`. `skip`: how many of
+ * the newest are left out.
  */
-export function newestDecisions(subject: string | undefined, most: number): DecisionQuery {
+export function newestDecisions(subject: string | undefined, most: number, skip = 0): DecisionQuery {
   const limit = Math.trunc(most);
-  if (subject === undefined) return { sql: `SELECT text FROM decisions ORDER BY id DESC LIMIT ${limit}`, values: [] };
+  if (subject === undefined) {
+    const sql = `SELECT text FROM decisions ORDER BY id DESC LIMIT ${limit} OFFSET ${Math.trunc(skip)}`;
+    return { sql, values: [] };
+  }
   const board = subject.startsWith("node/") ? subject.slice("node/".length) : null;
   const own = `SELECT id FROM decisions WHERE subject = ? ORDER BY id DESC LIMIT ${Math.trunc(limit / 2)}`;
   const about = `SELECT id, text FROM decisions WHERE subject = ? OR board = ? ORDER BY id IN (${own}) DESC, id DESC LIMIT ${limit}`;
@@ -45,19 +49,28 @@ interface DecisionQuery {
   readonly values: readonly (string | null)[];
 }
 
+/** Whose stories: those of acts, or of what controllers in shadow mode would have done. */
+type Book = "acts" | "shadow";
+
 interface StoredRow {
   readonly id: number;
   readonly subject: string;
   readonly bytes: number;
+  readonly isShadow: number;
 }
 
 /** The part of the bound that decisions about boards may fill before they give way to those about pods. */
 const keptForBoards = 0.25;
 
+/** In JSON, no text of a record can contain this member: its quotes would be escaped. */
+const storedRows = `SELECT id, subject, bytes, text LIKE '%"shadow":true%' AS isShadow FROM decisions ORDER BY id`;
+
 /** The decisions of this board, in state.db; some are deleted when there are too many. */
 export class DecisionLog {
   readonly #database: Database;
   readonly #bound: DecisionBound;
+  /** The rows of stories that had not ended at the last write of each book. */
+  readonly #open = new Map<Book, ReadonlySet<number>>();
 
   constructor(database: Database, bound: DecisionBound) {
     this.#database = database;
@@ -66,22 +79,23 @@ export class DecisionLog {
 
   /**
    * One transaction: stores all entries and enforces the bound. Returns the id of each entry's row. `open`: the rows of
-   * stories that have not ended and are not among the entries.
+   * stories of the book that have not ended and are not among the entries.
    */
-  write(entries: readonly DecisionEntry[], open: readonly number[] = []): readonly number[] {
+  write(entries: readonly DecisionEntry[], open: readonly number[] = [], book: Book = "acts"): readonly number[] {
     return this.#database.transaction(() => {
       const ids = entries.map((entry) => this.#put(entry));
-      this.#makeRoom(new Set([...open, ...ids.filter((_, index) => entries[index]?.isOpen)]));
+      this.#open.set(book, new Set([...open, ...ids.filter((_, index) => entries[index]?.isOpen)]));
+      this.#makeRoom(new Set([...this.#open.values()].flatMap((rows) => [...rows])));
       return ids;
     });
   }
 
   /**
    * The newest decisions, oldest first: those about an object, or about a board and its pods; all decisions if
-   * `subject` is undefined.
+   * `subject` is undefined, without the newest `skip` of them.
    */
-  newest(subject: string | undefined, most: number): readonly string[] {
-    const { sql, values } = newestDecisions(subject, most);
+  newest(subject: string | undefined, most: number, skip = 0): readonly string[] {
+    const { sql, values } = newestDecisions(subject, most, skip);
     return textsOf(this.#database.prepareOnce<DecisionText>(sql).all(...values));
   }
 
@@ -108,14 +122,14 @@ export class DecisionLog {
 
   /**
    * Deletes rows until the bound is met, each time the oldest row of the owner that takes up the most space, so that no
-   * namespace displaces the decisions about the pods of another one, or about boards. Stories that have not ended are
-   * deleted last.
+   * namespace displaces the decisions about the pods of another one, or about boards, and those of controllers in shadow
+   * mode displace no others. Stories that have not ended are deleted last.
    */
   #makeRoom(open: ReadonlySet<number>): void {
     let { rows, bytes } = this.usage();
     const isFull = (): boolean => rows > this.#bound.rows || (bytes > this.#bound.bytes && rows > 1);
     if (!isFull()) return;
-    const stored = this.#database.prepare<StoredRow>("SELECT id, subject, bytes FROM decisions ORDER BY id").all();
+    const stored = this.#database.prepare<StoredRow>(storedRows).all();
     const [ended, others] = [stored.filter(({ id }) => !open.has(id)), stored.filter(({ id }) => open.has(id))];
     const remove = this.#database.prepare("DELETE FROM decisions WHERE id = ?");
     for (const shares of [sharesOf(ended, this.#bound), sharesOf(others, this.#bound)]) {
@@ -130,7 +144,7 @@ export class DecisionLog {
   }
 }
 
-/** The rows of one owner: a namespace, or all boards together. */
+/** The rows of one owner: a namespace, or all boards together, each apart for controllers in shadow mode. */
 interface Share {
   /** Oldest first. */
   readonly rows: StoredRow[];
@@ -142,7 +156,7 @@ function sharesOf(rows: readonly StoredRow[], { bytes: bound }: DecisionBound): 
   const shares = new Map<string, Share>();
   for (const row of rows) {
     const [kind, namespace = ""] = row.subject.split("/");
-    const owner = kind === "node" ? "" : namespace;
+    const owner = `${row.isShadow ? "shadow " : ""}${kind === "node" ? "" : namespace}`;
     const share = shares.get(owner) ?? { rows: [], bytes: owner === "" ? -keptForBoards * bound : 0 };
     share.rows.push(row);
     share.bytes += row.bytes;

@@ -27,6 +27,10 @@ const layers: Readonly<Record<string, Layer>> = {
     types: ["agent/decisions"],
   },
   "agent/holds": { may: ["agent/base", "agent/election"] },
+  "agent/shadow": {
+    may: ["agent/base", "agent/api", "agent/client", "agent/informer", "agent/execution", "agent/holds", "agent/loop"],
+    types: ["agent/decisions"],
+  },
   "agent/site": {
     may: ["agent/base", "agent/api", "agent/client", "agent/informer", "agent/election", "agent/loop", "storage"],
   },

@@ -1,10 +1,12 @@
 import { pageSize } from "../../storage/database/database.ts";
+import { nodes } from "../api/resources.ts";
 import { elapsed, type Instant, type Millis, shifted } from "../base/clock.ts";
 import { formatDuration } from "../base/time/duration.ts";
 import { boardOf } from "../board/identity.ts";
 import type { ApiLinkView } from "../client/api-link.ts";
 import type { MissingPermission } from "../client/permissions.ts";
 import type { Config } from "../config/settings.ts";
+import { shadowedControllers } from "../config/shadow-mode.ts";
 import type { DecisionBook } from "../decisions/decision-book.ts";
 import type { ElectorView } from "../election/elector-view.ts";
 import type { QuietHours } from "../holds/hold-book.ts";
@@ -15,7 +17,7 @@ import type { Loop } from "../leading/control-loops.ts";
 import type { CurrentTerm } from "../leading/current-term.ts";
 import { siteParts } from "../leading/site-parts.ts";
 import type { TermWork } from "../leading/term-work.ts";
-import { deafProblem, lateProblem, unableProblem } from "../status/judge-problems.ts";
+import { deafProblem, lateProblem, shadowProblems, unableProblem } from "../status/judge-problems.ts";
 import type {
   AgentParts,
   ApiPart,
@@ -37,7 +39,7 @@ export interface ReportedAgent
   extends Pick<Edges, "config" | "folder" | "rebuilt">,
     Pick<SiteConnection, "link" | "permissions" | "traffic" | "history">,
     Pick<Election, "elector" | "holds" | "valve">,
-    Pick<SiteCaches, "informers" | "claims" | "home">,
+    Pick<SiteCaches, "informers" | "caches" | "claims" | "home">,
     Pick<Execution, "executor" | "limits"> {
   readonly current: CurrentTerm;
   readonly decisions: Pick<DecisionBook, "heldCounts" | "boardsHeldBy">;
@@ -69,7 +71,17 @@ export function agentParts(agent: ReportedAgent, now: Instant): AgentParts {
       sentBytes: up,
       receivedBytes: down,
     })),
-    ...siteParts({ ...agent, holds, quiet, watches: informers, controllers }, now),
+    ...siteParts(
+      {
+        ...agent,
+        holds,
+        quiet,
+        watches: informers,
+        controllers,
+        nodes: () => agent.caches.informer(nodes).lister.list(),
+      },
+      now,
+    ),
     ...(agent.witness && current.site && { lan: lanPart(agent.witness, current.otherBoards(config.board.node), now) }),
     ...(current.isActing && { holds: holdsPart(holds, quiet, now) }),
     controllers,
@@ -106,6 +118,9 @@ const quietLook: Millis = 60_000;
 /** How long an error of a controller counts as a failure. */
 const recent: Millis = 300_000;
 
+/** How a controller that runs without errors is shown. */
+const runningAs = { starting: "running", running: "running", shadow: "shadow" } as const;
+
 export function controllerPart(loop: Pick<Loop, "stats">, waitsFor: readonly string[], now: Instant): ControllerPart {
   const { name, state, queue, syncP95, errorsLastHour, lastError } = loop.stats(now);
   // Errors caused by a missing permission do not count, because the permission is reported separately, and only until
@@ -113,7 +128,7 @@ export function controllerPart(loop: Pick<Loop, "stats">, waitsFor: readonly str
   const isFailing = lastError !== undefined && lastError.missing === undefined && elapsed(lastError.at, now) < recent;
   return {
     name,
-    state: state === "standby" || state === "paused" ? state : isFailing ? "failing" : "running",
+    state: state === "standby" || state === "paused" ? state : isFailing ? "failing" : runningAs[state],
     queue,
     syncP95Ms: syncP95,
     errors1h: errorsLastHour,
@@ -294,6 +309,7 @@ function problemParts(
       hint: election.lastError.hint,
     });
   }
+  if (current.isActing) found.push(...shadowProblems(shadowedControllers(config)));
   if (current.isActing && claims.unseen.length > 0) {
     found.push({
       type: "SitesNotSeen",

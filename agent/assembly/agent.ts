@@ -7,6 +7,7 @@ import { TaskGroup } from "../base/concurrency/tasks.ts";
 import type { Progress } from "../base/progress.ts";
 import type { KubeClient } from "../client/kube-client.ts";
 import { AgentSiteControls } from "../commands/operations/site-controls.ts";
+import { shadowedControllers } from "../config/shadow-mode.ts";
 import { workloadsOf } from "../controllers/workloads.ts";
 import { DecisionBook, decisionBound } from "../decisions/decision-book.ts";
 import type { LeaderElector } from "../election/leader-elector.ts";
@@ -48,6 +49,8 @@ export class Agent {
   readonly siteControls: AgentSiteControls;
   readonly commandCounters: CounterBook;
   readonly decisions: DecisionBook;
+  /** The book of controllers in shadow mode; undefined if there are none. */
+  readonly #shadowDecisions: DecisionBook | undefined;
   readonly #edges: Edges;
   readonly #openedAt: Instant;
   readonly #current: CurrentTerm;
@@ -75,12 +78,15 @@ export class Agent {
     const { elector, holds, valve } = election;
     const site = siteCaches(ambient, edges, { seat, current, connection: api, elector, holds });
     const { caches, uncontested } = site;
+    const isShadowing = shadowedControllers(config).length > 0;
     fitness.attachPeers(() => peersOf(site.informers.informer(nodes), config.board.node));
-    const decisions = new DecisionBook(ambient, {
+    const stories = {
       log: new DecisionLog(edges.folder.state.database, decisionBound),
       board: config.board.name,
       bootId,
-    });
+    };
+    const shadowDecisions = isShadowing ? new DecisionBook(ambient, { ...stories, isShadow: true }) : undefined;
+    const decisions = new DecisionBook(ambient, { ...stories, shadow: shadowDecisions });
     const witness = witnessOf(ambient, edges, {
       leader: () => otherLeader(elector.view(), config.board.node),
       read: async (name, signal) => announcedBy(await api.client.get(nodes, { name, metadataOnly: true }, signal)),
@@ -92,7 +98,9 @@ export class Agent {
       current,
       holds,
       caches,
+      uncontested,
       decisions,
+      shadowDecisions,
       valve,
       questioner,
     });
@@ -127,6 +135,7 @@ export class Agent {
     this.#election = election;
     this.#site = site;
     this.decisions = decisions;
+    this.#shadowDecisions = shadowDecisions;
     this.#witness = witness;
     this.#execution = execution;
     this.#work = work;
@@ -141,6 +150,8 @@ export class Agent {
     tasks.start("election", (inner) => this.elector.run(inner, callbacks));
     tasks.start("fitness", (inner) => this.#fitness.run(inner));
     tasks.start("decisions", (inner) => this.decisions.run(inner));
+    const shadowed = this.#shadowDecisions;
+    if (shadowed) tasks.start("shadow decisions", (inner) => shadowed.run(inner));
     const { answerer, leaderCalibration } = this.#witness ?? {};
     if (answerer) tasks.start("answers", (inner) => answerer.run(inner));
     if (leaderCalibration) tasks.start("calibration", (inner) => leaderCalibration.run(inner));
@@ -149,6 +160,7 @@ export class Agent {
     await tasks.join();
     try {
       this.decisions.flush();
+      shadowed?.flush();
     } finally {
       // The caches are written last, because releasing the Lease proves that the server still has the history that they
       // contain.

@@ -14,9 +14,11 @@ import type { ValveBook } from "../holds/valve-book.ts";
 import { isOutdated, linkOf } from "../judgement/link.ts";
 import type { CurrentTerm } from "../leading/current-term.ts";
 import type { ValveLimits } from "../leading/site-parts.ts";
+import type { LoadShadow, TermShadow } from "../leading/term-work.ts";
 import type { Caches } from "../loop/site-view.ts";
 import type { Questioner } from "../witness/questioner.ts";
 import type { Edges } from "./edges.ts";
+import type { ActCounter, ExecutorParts } from "./shadow.ts";
 import type { SiteConnection } from "./site-connection.ts";
 
 /** The executor, and the sources of the verdicts and holds that permit or forbid an act. */
@@ -27,6 +29,8 @@ export interface Execution {
    */
   readonly limits: ValveLimits | undefined;
   readonly executor: Executor;
+  /** The same for controllers in shadow mode, loaded when this board first leads; undefined if there are none. */
+  readonly shadow: LoadShadow | undefined;
 }
 
 export interface ExecutionDeps {
@@ -35,17 +39,29 @@ export interface ExecutionDeps {
   readonly current: CurrentTerm;
   readonly holds: HoldBook;
   readonly caches: Caches;
+  /** The caches without the boards that another site claims. */
+  readonly uncontested: Caches;
   readonly decisions: DecisionBook;
+  /** The book of controllers in shadow mode; undefined if there are none. */
+  readonly shadowDecisions: DecisionBook | undefined;
   readonly valve: ValveBook | undefined;
   /** Undefined if silent boards are not asked on the LAN. */
   readonly questioner: Pick<Questioner, "wordOf"> | undefined;
 }
 
-export function executionOf(
-  ambient: Ambient,
-  { config }: Edges,
-  { api, events, current, holds, caches, decisions, valve: book, questioner }: ExecutionDeps,
-): Execution {
+export function executionOf(ambient: Ambient, { config }: Edges, deps: ExecutionDeps): Execution {
+  const {
+    api,
+    events,
+    current,
+    holds,
+    caches,
+    uncontested,
+    decisions,
+    shadowDecisions,
+    valve: book,
+    questioner,
+  } = deps;
   const { clock } = ambient;
   const settings = lifecycleSettings(config);
   const boards = caches.informer(nodes);
@@ -70,10 +86,36 @@ export function executionOf(
       () => new Map([...cachedPods.indexValues("byRun")].map((name) => [name, cachedPods.countByIndex("byRun", name)])),
     );
   const isReleased = (now: Instant): boolean => runningRelease(holds.now(now), now) !== undefined;
-  const valveAt: ValveAt = (now, namespace) => {
-    if (book === undefined || limits === undefined || isReleased(now)) return openValve;
-    const view = book.view(limits, now, namespace);
-    return { shut: shutValve(view, limits.acts(now), now), boards: maxBoards ?? "half" };
+  const valveOf =
+    (counter: ActCounter | undefined): ValveAt =>
+    (now, namespace) => {
+      if (counter === undefined || limits === undefined || isReleased(now)) return openValve;
+      const view = counter.view(limits, now, namespace);
+      return { shut: shutValve(view, limits.acts(now), now), boards: maxBoards ?? "half" };
+    };
+  const executorOf = (counter: ActCounter | undefined, parts: ExecutorParts): Executor =>
+    new Executor(ambient, {
+      ...parts,
+      inflight: config.client.inflight,
+      isFrozen,
+      isOutdated: hasOutageSince,
+      valve: counter &&
+        limits && {
+          admit: (act, namespace) => {
+            const acts = (now: Instant): number => (isReleased(now) ? Number.POSITIVE_INFINITY : limits.acts(now));
+            return counter.admit(act, { ...limits, acts }, namespace);
+          },
+        },
+    });
+  let shadow: Promise<TermShadow> | undefined;
+  const shadowOf = async (shadowBook: DecisionBook): Promise<TermShadow> => {
+    const { termShadow } = await import("./shadow.ts");
+    return termShadow(ambient, {
+      ...{ config, current, uncontested, executorOf, valveOf },
+      reader: api.client,
+      decisions: shadowBook,
+      hasValve: book !== undefined,
+    });
   };
   return {
     limits: limits && { ...limits, boards: maxBoards ?? "half" },
@@ -81,23 +123,15 @@ export function executionOf(
       settings,
       judge: () => current.judgeMemory(),
       holds: (now) => holds.now(now),
-      valve: valveAt,
+      valve: valveOf(book),
       ...(questioner && { wordOf: (board: string) => questioner.wordOf(board) }),
     },
-    executor: new Executor(ambient, {
-      client: api.client,
-      events,
-      inflight: config.client.inflight,
-      isFrozen,
-      isOutdated: hasOutageSince,
-      valve: book &&
-        limits && {
-          admit: (act, namespace) => {
-            const acts = (now: Instant): number => (isReleased(now) ? Number.POSITIVE_INFINITY : limits.acts(now));
-            return book.admit(act, { ...limits, acts }, namespace);
-          },
-        },
-      decisions,
-    }),
+    executor: executorOf(book, { client: api.client, events, decisions }),
+    shadow:
+      shadowDecisions &&
+      (() => {
+        shadow ??= shadowOf(shadowDecisions);
+        return shadow;
+      }),
   };
 }

@@ -1,7 +1,13 @@
 import { exit } from "../base/exit-codes.ts";
 import { type Command, type CommandTable, configOption, jsonOption } from "./command.ts";
 import { maintenanceCommands } from "./maintenance-commands.ts";
-import { configRollback, operatorCommands, replayCommand, whyCommand } from "./operator-commands.ts";
+import {
+  configRollback,
+  operatorCommands,
+  replayCommand,
+  shadowReportCommand,
+  whyCommand,
+} from "./operator-commands.ts";
 import { runCommand } from "./run-command.ts";
 
 /** Names of the shipped scenarios; the scenarios are loaded on demand. */
@@ -56,6 +62,7 @@ export const commands: readonly Command[] = [
     load: async () => (await import("./commands/status/status.ts")).run,
   },
   whyCommand,
+  shadowReportCommand,
   replayCommand,
   {
     name: "config show",
@@ -222,6 +229,7 @@ const groups: Readonly<Record<string, string>> = {
   config: "Show, check and explain the configuration.",
   diag: "Collect diagnostics for support.",
   journal: "Inspect and compact the agent's databases.",
+  shadow: "Compare shadow mode with what was really done.",
   profile: "Show and apply the firmware profile of this board.",
 };
 

@@ -65,6 +65,23 @@ export const whyCommand: Command = {
   load: async () => (await import("./commands/why/why.ts")).run,
 };
 
+export const shadowReportCommand: Command = {
+  name: "shadow report",
+  summary: "Compare what controllers in shadow mode would have done with what other programs did.",
+  details:
+    "From this board's own records, so ask the board that led at the time. Differences come first. An act that another program did before siteward " +
+    "decided about it is listed with siteward's verdict on the board at that time.",
+  options: [
+    configOption,
+    { name: "socket", value: "FILE", summary: "The agent's socket (default: /run/siteward/ctl.sock)." },
+    { name: "since", value: "DURATION", summary: "How far back (default: 24h)." },
+    jsonOption,
+  ],
+  exits: [exit.ok, exit.failed, exit.usage, exit.unavailable, exit.permission, exit.config],
+  examples: ["siteward shadow report", "siteward shadow report --since 7d --json"],
+  load: async () => (await import("./commands/shadow-report.ts")).report,
+};
+
 export const replayCommand: Command = {
   name: "replay",
   summary: "Re-evaluate a recorded decision, and compare the result with the recorded one.",

@@ -49,6 +49,13 @@ const labelSelector = {
 const modeOf = (controller: string) =>
   choice(["act", "off"], "act", `Whether the ${controller} controller runs while this board leads.`);
 
+const judgingModeOf = (controller: string) =>
+  choice(
+    ["act", "shadow", "off"],
+    "act",
+    `What the ${controller} controller does while this board leads; shadow: it decides and records, and writes nothing.`,
+  );
+
 /** All settings. Types, defaults, checks, reference, JSON Schema and example file are derived from this list. */
 export const settings = section("Configuration of the siteward agent.", {
   site: section("This board's site: its name, its boards and its namespaces.", {
@@ -258,11 +265,13 @@ export const settings = section("Configuration of the siteward agent.", {
     }),
   }),
   controllers: section("Which controllers run.", {
-    nodeLifecycle: section("Judges boards and taints them.", { mode: modeOf("node lifecycle") }),
+    nodeLifecycle: section("Judges boards and taints them.", { mode: judgingModeOf("node lifecycle") }),
     taintEviction: section("Deletes pods that do not tolerate the taints of their board.", {
-      mode: modeOf("taint eviction"),
+      mode: judgingModeOf("taint eviction"),
     }),
-    podGC: section("Deletes pods that have terminated, or whose board no longer exists.", { mode: modeOf("pod GC") }),
+    podGC: section("Deletes pods that have terminated, or whose board no longer exists.", {
+      mode: judgingModeOf("pod GC"),
+    }),
     daemonSet: section("Keeps one pod of each DaemonSet on every board that is eligible.", {
       mode: modeOf("DaemonSet"),
     }),

@@ -105,6 +105,8 @@ export class DecisionBook implements Decisions {
   readonly #log: DecisionStore;
   readonly #board: string;
   readonly #boot: string;
+  readonly #shadow: DecisionBook | undefined;
+  readonly #isShadow: boolean;
   readonly #bell: WakeSignal;
   /** Stories of the current term that have not ended, by act and object. */
   readonly #open = new Map<string, Story>();
@@ -118,12 +120,28 @@ export class DecisionBook implements Decisions {
 
   constructor(
     ambient: Ambient,
-    { log, board, bootId }: { readonly log: DecisionStore; readonly board: string; readonly bootId: string },
+    {
+      log,
+      board,
+      bootId,
+      shadow,
+      isShadow = false,
+    }: {
+      readonly log: DecisionStore;
+      readonly board: string;
+      readonly bootId: string;
+      /** The book of shadowed controllers with the same store; undefined if there are none. */
+      readonly shadow?: DecisionBook | undefined;
+      /** Whether the acts are those of shadowed controllers, which only would have been done. */
+      readonly isShadow?: boolean;
+    },
   ) {
     this.#ambient = ambient;
     this.#log = log;
     this.#board = board;
     this.#boot = bootId;
+    this.#shadow = shadow;
+    this.#isShadow = isShadow;
     this.#bell = new WakeSignal(ambient.clock);
   }
 
@@ -131,7 +149,8 @@ export class DecisionBook implements Decisions {
     if (isHarmless(act)) {
       const { on, by, term, grounds } = act;
       const fields = { act: grounds.act, object: subjectText(on), board: grounds.board, by, term };
-      if (error === undefined) this.#ambient.log.info("pod deleted that no kubelet had started", fields);
+      if (error === undefined && !this.#isShadow)
+        this.#ambient.log.info("pod deleted that no kubelet had started", fields);
       return;
     }
     this.#begin(act.term);
@@ -177,6 +196,18 @@ export class DecisionBook implements Decisions {
     else this.#due.set(place, now);
   }
 
+  /** Records that another program really did what shadowed controllers decide about. */
+  seen({ on, by, term, grounds }: DecidedAct): void {
+    this.#begin(term);
+    const story = this.#begun({ on, by, term, grounds }, undefined);
+    const { gate: _, ...record } = story.record;
+    story.record = { ...record, state: "done" };
+    const { act, board, because } = grounds;
+    const fields = { act, object: subjectText(on), board, by, term, ...because };
+    this.#ambient.log.info("shadow: another program acted", fields);
+    this.#keep(story);
+  }
+
   /** Stores changes in batches until the signal aborts; call `flush` after the last act. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock } = this.#ambient;
@@ -205,6 +236,7 @@ export class DecisionBook implements Decisions {
       const ids = this.#log.write(
         entries,
         [...open].flatMap(({ id }) => id ?? []),
+        this.#isShadow ? "shadow" : "acts",
       );
       stories.forEach((story, index) => {
         story.id = ids[index];
@@ -258,15 +290,16 @@ export class DecisionBook implements Decisions {
 
   /**
    * The newest records, oldest first, as JSON: those of an object, of a board and its pods or, without a subject, of
-   * everything.
+   * everything, in which case the newest `skip` are left out.
    */
-  newest(subject: string | undefined, most: number): readonly string[] {
+  newest(subject: string | undefined, most: number, skip = 0): readonly string[] {
     try {
       this.flush();
+      this.#shadow?.flush();
     } catch {
       // Ignored, because records can be read even from a full disk; `run` itself fails with this error.
     }
-    return this.#log.newest(subject, most);
+    return this.#log.newest(subject, most, skip);
   }
 
   /** A new term begins without open stories, because another leader's acts in the meantime are unknown here. */
@@ -362,6 +395,7 @@ export class DecisionBook implements Decisions {
     const begun = { first: now, last: now, restraints: [], failures: 0 } as const;
     const record = {
       v: 1,
+      ...(this.#isShadow && ({ shadow: true } as const)),
       act,
       on,
       board,
@@ -382,7 +416,8 @@ export class DecisionBook implements Decisions {
     const { act, on, board, by, term, because, error } = story.record;
     const why = restraintNow(story.record)?.why;
     const fields = { act, object: subjectText(on), board, by, term, ...because, why, error };
-    const sentence = act === "board-marked" ? markSentences[state] : sentences[state];
+    const known = this.#isShadow ? shadowSentences : act === "board-marked" ? markSentences : sentences;
+    const sentence = known[state];
     if (state === "failed") this.#ambient.log.warn(sentence, fields);
     else this.#ambient.log.info(sentence, fields);
     this.#changes.add(story.record);
@@ -419,6 +454,14 @@ const sentences: Readonly<Record<StoryState, string>> = {
   lapsed: "harmful act no longer due",
   done: "harmful act done",
   failed: "harmful act failed",
+};
+
+/** Acts of controllers in shadow mode. */
+const shadowSentences: typeof sentences = {
+  held: "shadow: act would be held",
+  lapsed: "shadow: act would no longer be due",
+  done: "shadow: act would have been done",
+  failed: "shadow: act would have failed",
 };
 
 /** Marking a board harms nothing: its next heartbeat reverses it. */

@@ -57,6 +57,8 @@ export type StoryState =
  */
 export interface DecisionRecord {
   readonly v: 1;
+  /** Set if the controller ran in shadow mode: what the record says would have been done, and nothing was. */
+  readonly shadow?: true;
   readonly act: RecordedAct;
   readonly on: Subject;
   /** The Node of the board that the act is about. */

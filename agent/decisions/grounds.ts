@@ -112,6 +112,11 @@ export type Because =
       /** Our verdict about the board; absent if this agent judges no boards. */
       readonly silence?: SilenceFacts;
     }
+  /**
+   * Nothing was decided: another program did it while the controller ran in shadow mode. With our verdict about the board
+   * at that time, if there was one.
+   */
+  | { readonly kind: "seen"; readonly verdict?: VerdictName; readonly rule?: string }
   /** The pod's board no longer has a Node, as confirmed by the API. */
   | { readonly kind: "node-deleted" }
   /** The pod was being deleted on a board that an operator declared out of service. */

@@ -54,8 +54,9 @@ export function incidentsOf(
 }
 
 function beginsAnew({ record, isEnd }: Event, before: readonly Event[]): boolean {
-  const { act, on, state, gate } = record;
-  if (on.kind !== "Node") return false;
+  const { act, on, state, gate, because } = record;
+  // What another program did in shadow mode belongs to what siteward would have done.
+  if (on.kind !== "Node" || because.kind === "seen") return false;
   const ended = before.filter((one) => one.isEnd && one.record.on.name === on.name);
   if (ended.some((one) => one.record.state === "lapsed")) return true;
   if (!isEnd || state !== "done") return false;

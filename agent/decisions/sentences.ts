@@ -17,6 +17,7 @@ export interface StoryLine {
  * neither done nor lapsed, as a clause such as "its term ended"; undefined while the story may still change.
  */
 export function headlineOf(record: DecisionRecord, time: ShowTime, end?: string): string {
+  if (record.shadow) return shadowHeadlineOf(record, time, end);
   const { on, state, first, last, leader, term, failures, error = "?" } = record;
   const subject = subjectText(on);
   const done = doneText(record);
@@ -42,8 +43,37 @@ export function headlineOf(record: DecisionRecord, time: ShowTime, end?: string)
   }
 }
 
+/** The same for a story of a controller in shadow mode, which wrote nothing. */
+function shadowHeadlineOf(record: DecisionRecord, time: ShowTime, end: string | undefined): string {
+  const { on, state, first, last, leader, term, error = "?" } = record;
+  if (record.because.kind === "seen") {
+    return `${subjectText(on)} was ${doneText(record)} by another program, as ${leader} (term ${term}) saw at ${time(last)}, while siteward was ${shadowMode}`;
+  }
+  const would = `${subjectText(on)} would have been ${doneText(record)}`;
+  const leading = `${leader} (term ${term}, ${shadowMode})`;
+  const until = end === undefined ? `since ${time(first)}` : `from ${time(first)} until ${end}`;
+  switch (state) {
+    case "done":
+      return `${would} at ${time(last)} by ${leading}, because ${becauseText(record)}`;
+    case "held": {
+      const restraint = restraintNow(record);
+      const why = restraint ? `: ${restraintText(restraint)}` : "";
+      return `${would}, but ${leading} would have held this back ${until}${why}`;
+    }
+    case "lapsed":
+      return `${would}; ${leading} would have held this back from ${time(first)}, and it was no longer due at ${time(last)}`;
+    case "failed":
+      return `${would} by ${leading} ${until}, but this would have failed: ${error}`;
+    default:
+      return `${would}: ${String(state)}`;
+  }
+}
+
+const shadowMode = "in shadow mode: nothing was written";
+
 /** The events of a story, in order. */
 export function linesOf(record: DecisionRecord): readonly StoryLine[] {
+  if (record.shadow) return shadowLinesOf(record);
   const { on, state, last, restraints, failures, error } = record;
   const [subject, done] = [subjectText(on), doneText(record)];
   const inOrder = [...restraints].sort((a, b) => a.since.mono - b.since.mono);
@@ -64,6 +94,36 @@ export function linesOf(record: DecisionRecord): readonly StoryLine[] {
   }
 }
 
+function shadowLinesOf(record: DecisionRecord): readonly StoryLine[] {
+  const { on, state, last, restraints, error } = record;
+  if (record.because.kind === "seen") {
+    const { verdict, rule } = record.because;
+    const known = verdict === undefined ? "" : `; siteward's verdict: ${verdict} (${rule ?? "?"})`;
+    return [{ at: last, text: `${subjectText(on)} ${doneText(record)} by another program${known}` }];
+  }
+  const [subject, done] = [`${subjectText(on)} (shadow)`, doneText(record)];
+  const held = restraints.map((one) => ({
+    at: one.since,
+    text: `${subject} would have been held back: ${restraintText(one)}`,
+  }));
+  switch (state) {
+    case "done":
+      return [
+        ...held,
+        {
+          at: last,
+          text: `${subject} would have been ${done}: ${[becauseText(record), ...evidenceOf(record)].join("; ")}`,
+        },
+      ];
+    case "lapsed":
+      return [...held, { at: last, text: `${subject} would no longer have been due to be ${done}` }];
+    case "failed":
+      return [...held, { at: last, text: `${subject} would not have been ${done}: ${error ?? "?"}` }];
+    default:
+      return held;
+  }
+}
+
 /** The reason for an act, as a clause: "pi-3 was silent for 50s (grace period 40s)". */
 export function becauseText({ board, because }: Pick<Grounds, "board" | "because">): string {
   switch (because.kind) {
@@ -78,6 +138,8 @@ export function becauseText({ board, because }: Pick<Grounds, "board" | "because
       const silent = silence && isOverdue(silence) ? `; ${silenceText(board, silence)}` : "";
       return `${board} has the taint ${taints.join(", ")}, ${tolerated}${silent}`;
     }
+    case "seen":
+      return "another program did it";
     case "node-deleted":
       return `the Node of its board ${board} no longer exists`;
     case "out-of-service":

@@ -28,6 +28,8 @@ import { FencedError, fence, type Term } from "./fence.ts";
 export interface Write extends RequestWait, Refusable {
   readonly signal: AbortSignal;
   readonly guard?: () => void;
+  /** The controller that decided, and when it observed the site; undefined for an operator's order. */
+  readonly decided?: Pick<ActingPass, "by" | "since"> | undefined;
 }
 
 /** The writing half of a KubeClient. */
@@ -294,7 +296,8 @@ export class Executor {
     }
     try {
       guard();
-      const answer = await this.#write(action, { signal: term.signal, patience, lane, guard, refused });
+      const decided = by === undefined ? undefined : { by, since };
+      const answer = await this.#write(action, { signal: term.signal, patience, lane, guard, refused, decided });
       const act = actOf(action, by);
       if (act && !action.cause?.isHarmless) this.#acts.add(act, this.#ambient.clock.now());
       return answer;

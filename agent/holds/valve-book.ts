@@ -28,7 +28,7 @@ import type { ValveMemory } from "./valve-memory.ts";
 
 export interface ValveBookDeps {
   /** This board's own copy. */
-  readonly memory: ValveMemory;
+  readonly memory: Pick<ValveMemory, "read" | "write" | "wasRestored">;
   /** Writes the carried annotations into the Lease now; resolves once the Lease has them. */
   readonly publish: () => Promise<void>;
   /** Called when the valve begins to hold acts, and when it no longer holds any; not at the end of a term. */

@@ -11,13 +11,13 @@ import type { SiteMemory } from "../controllers/node-lifecycle/memory.ts";
 import { type ControllerDeps, registry, workloadRegistry } from "../controllers/registry.ts";
 import { countTimers, type TimerCounts } from "../controllers/taint-eviction/timer.ts";
 import type { WorkloadName } from "../controllers/workloads.ts";
-import type { DecisionBook } from "../decisions/decision-book.ts";
-import type { Executor } from "../execution/executor.ts";
+import type { DecisionBook, Decisions } from "../decisions/decision-book.ts";
+import type { Acts, Executor } from "../execution/executor.ts";
 import { leaderOwnsAll } from "../loop/assignment.ts";
 import { ControlLoop } from "../loop/control-loop.ts";
 import type { Controller } from "../loop/controller.ts";
 import { FairTurns } from "../loop/fair-turns.ts";
-import { CachedSiteView, type Caches } from "../loop/site-view.ts";
+import { type ApiReader, CachedSiteView, type Caches } from "../loop/site-view.ts";
 import { type LeavingPods, leavingPods } from "./leaving-pods.ts";
 
 /** The part of a control loop that does not depend on its controller. */
@@ -37,15 +37,25 @@ export interface TermLoopsDeps extends ControllerDeps {
   readonly caches: Caches;
   /** The caches without the boards that another site claims. */
   readonly uncontested: Caches;
+  /** What controllers in shadow mode use instead; undefined if there are none. */
+  readonly shadow: ShadowLoopsDeps | undefined;
+}
+
+/** The collaborators of controllers in shadow mode. */
+export interface ShadowLoopsDeps extends ControllerDeps {
+  readonly caches: Caches;
+  readonly client: ApiReader;
+  readonly executor: Acts;
+  readonly decisions: Pick<Decisions, "due">;
 }
 
 export interface TermLoops {
   readonly loops: readonly Loop[];
   /** Returns the node lifecycle controller's memory; undefined if that controller is turned off. */
   readonly judgeMemory?: () => SiteMemory | undefined;
-  /** Counts the pods with an eviction timer; undefined if taint eviction is turned off. */
+  /** Counts the pods with an eviction timer; undefined if taint eviction does not act. */
   readonly timers?: (now: Instant) => TimerCounts;
-  /** Counts the pods of these boards that have an eviction timer; undefined if taint eviction is turned off. */
+  /** Counts the pods of these boards that have an eviction timer; undefined if taint eviction does not act. */
   readonly leaving?: (boards: ReadonlySet<string>) => ReadonlyMap<string, LeavingPods>;
 }
 
@@ -54,13 +64,13 @@ const boardWorkers = 8;
 
 /** The configured control loops. Only a board that leads loads this file, and with it the controllers. */
 export function controlLoops(ambient: Ambient, deps: TermLoopsDeps): TermLoops {
-  const { config, workloads, client, executor, memo, decisions } = deps;
+  const { config, workloads, memo } = deps;
   const { controllers, taintEviction } = config;
   const resyncs = new PrioritySemaphore(1);
   const large = new PrioritySemaphore(1);
   const turns = new FairTurns(ambient.clock);
   const opened =
-    (caches: Caches, lane: Lane) =>
+    ({ caches, client, executor, decisions, store, isShadow = false }: LoopKit, lane: Lane) =>
     <State, Memory>(controller: Controller<State, Memory>, workers: number): ControlLoop<State, Memory> =>
       new ControlLoop(ambient, {
         controller,
@@ -71,41 +81,52 @@ export function controlLoops(ambient: Ambient, deps: TermLoopsDeps): TermLoops {
         executor,
         assignment: leaderOwnsAll,
         decisions,
-        store: memo,
         resyncs,
         large,
         turns,
+        isShadow,
+        ...(store && { store }),
       });
   // Board controllers do not see boards that another site claims. Workload controllers see all boards, because this
   // site's services keep their endpoints there.
-  const ofBoards = opened(deps.uncontested, "boards");
-  const ofPods = opened(deps.uncontested, "pods");
-  const ofWorkloads = opened(deps.caches, "workloads");
-  const judge = controllers.nodeLifecycle.mode === "act" ? ofBoards(registry["node-lifecycle"](deps), 1) : undefined;
+  const acting = { ...deps, caches: deps.uncontested, store: memo };
+  // Timers of what was only pretended must not reach a later controller that acts, so nothing is stored.
+  const shadow = deps.shadow && { ...deps.shadow, isShadow: true };
+  const kitOf = (name: "nodeLifecycle" | "taintEviction" | "podGC") => {
+    const { mode } = controllers[name];
+    return mode === "act" ? acting : mode === "shadow" ? shadow : undefined;
+  };
   const loops: Loop[] = [];
-  if (judge) {
+  const judging = kitOf("nodeLifecycle");
+  const judge = judging && opened(judging, "boards")(registry["node-lifecycle"](judging), 1);
+  if (judging && judge) {
     loops.push(
       judge,
-      ofBoards(registry["node-taints"](), boardWorkers),
-      ofPods(registry["pod-readiness"](deps), boardWorkers),
-      ofPods(registry["out-of-service"](), 1),
+      opened(judging, "boards")(registry["node-taints"](), boardWorkers),
+      opened(judging, "pods")(registry["pod-readiness"](judging), boardWorkers),
+      opened(judging, "pods")(registry["out-of-service"](), 1),
     );
   }
-  const evicting =
-    controllers.taintEviction.mode === "act"
-      ? ofPods(registry["taint-eviction"](deps), taintEviction.workers)
-      : undefined;
+  const eviction = kitOf("taintEviction");
+  const evicting = eviction && opened(eviction, "pods")(registry["taint-eviction"](eviction), taintEviction.workers);
   if (evicting) loops.push(evicting);
-  if (controllers.podGC.mode === "act") {
-    loops.push(opened(deps.uncontested, "workloads")(registry["pod-gc"](deps), 1));
-  }
+  const collection = kitOf("podGC");
+  if (collection) loops.push(opened(collection, "workloads")(registry["pod-gc"](collection), 1));
+  const ofWorkloads = opened({ ...acting, caches: deps.caches }, "workloads");
   for (const name of workloads) loops.push(workloadRegistry[name](deps).open<Loop>(ofWorkloads));
   return {
     loops,
     ...(judge && { judgeMemory: () => judge.memoryOf(siteKey) }),
-    ...(evicting && {
-      timers: (now: Instant) => countTimers(evicting.memories(), now),
-      leaving: (boards: ReadonlySet<string>) => leavingPods(evicting.memories(), boards),
-    }),
+    ...(evicting &&
+      eviction === acting && {
+        timers: (now: Instant) => countTimers(evicting.memories(), now),
+        leaving: (boards: ReadonlySet<string>) => leavingPods(evicting.memories(), boards),
+      }),
   };
 }
+
+/** What a loop reads, acts and records with. */
+type LoopKit = Pick<ShadowLoopsDeps, "caches" | "client" | "executor" | "decisions"> & {
+  readonly store?: Memo;
+  readonly isShadow?: boolean;
+};

@@ -1,10 +1,13 @@
+import type { Node } from "../api/core.ts";
 import { leases, nodes, resourceName } from "../api/resources.ts";
 import { elapsed, type Instant, isAfter, laterOf, type Millis, shifted } from "../base/clock.ts";
 import { inTextOrder } from "../base/text/text-order.ts";
 import type { Config } from "../config/settings.ts";
+import { isShadowed } from "../config/shadow-mode.ts";
 import type { NodeHealth } from "../controllers/node-lifecycle/health.ts";
 import type { BoardRecord, SiteMemory } from "../controllers/node-lifecycle/memory.ts";
 import { taintedBoards } from "../controllers/node-lifecycle/tainted-boards.ts";
+import { runningTaint } from "../controllers/node-lifecycle/taints.ts";
 import { zoneName } from "../controllers/node-lifecycle/zones/zones.ts";
 import { maxTaintedBoards, type ValveNow } from "../controllers/safety-valve.ts";
 import type { DecisionBook } from "../decisions/decision-book.ts";
@@ -51,6 +54,8 @@ export interface ReportedSite {
   readonly quiet: QuietHours | undefined;
   readonly watches: readonly InformerStats[];
   readonly controllers: readonly ControllerPart[];
+  /** The cached Nodes as they really are, whatever a controller in shadow mode has made of them. */
+  readonly nodes: () => Iterable<Node>;
 }
 
 /** The parts of the status that only the leader knows: boards, zones and evictions. Empty while another board leads. */
@@ -123,6 +128,7 @@ function notBegun(of: ReportedSite): JudgementPart {
     at: undefined,
     period: nodeLifecycle.monitorPeriod,
     isPaused: isPaused(of),
+    isShadowed: isShadowed(of.config, "nodeLifecycle"),
     unwritten: 0,
     behindSince: undefined,
     qps: client.qps,
@@ -222,7 +228,7 @@ function awaited({ boards }: SiteMemory, since: Instant): NonNullable<EvictionPa
 
 function valvePart(
   { boards }: SiteMemory,
-  { valve, limits, decisions }: ReportedSite,
+  { valve, limits, decisions, config }: ReportedSite,
   now: Instant,
 ): ValvePart | undefined {
   if (valve === undefined || limits === undefined) return undefined;
@@ -235,7 +241,8 @@ function valvePart(
     limit,
     kept: keptForTaints(limit),
     ...(usedBy.length > 0 && { usedBy }),
-    boards: taintedBoards(boards),
+    // Taints that are only pretended do not use up the valve.
+    boards: isShadowed(config, "nodeLifecycle") ? 0 : taintedBoards(boards),
     mostBoards: maxTaintedBoards({ shut: undefined, boards: limits.boards }, boards.size),
     ...(isUnknown && { isUnknown }),
     ...(heldSince && {
@@ -277,7 +284,7 @@ const judgedBy = [nodes, leases].map(resourceName);
  */
 function boardsPart(
   { boards, zones, judgedAt }: SiteMemory,
-  { config, current }: ReportedSite,
+  { config, current, nodes: cached }: ReportedSite,
   now: Instant,
 ): BoardsPart {
   const { gracePeriod } = config.nodeLifecycle;
@@ -308,6 +315,10 @@ function boardsPart(
     }
   }
   const leaving = current.podsAwaitingEviction(new Set(off.map(({ name }) => name)));
+  if (isShadowed(config, "nodeLifecycle")) {
+    tainted = 0;
+    for (const node of cached()) if (runningTaint(node)) tainted++;
+  }
   return {
     lost: named(silent),
     ...(cutOff.length > 0 && { cutOff: named(cutOff) }),

@@ -9,12 +9,15 @@ import type { ApiLink } from "../client/api-link.ts";
 import type { FailingKind, FailingRequests } from "../client/failing-requests.ts";
 import type { KubeClient } from "../client/kube-client.ts";
 import type { Config } from "../config/settings.ts";
+import { isShadowed } from "../config/shadow-mode.ts";
 import type { BoardVerdictDeps } from "../controllers/board-verdicts.ts";
 import { boardsToAsk } from "../controllers/node-lifecycle/boards-to-ask.ts";
 import type { BoardRecord } from "../controllers/node-lifecycle/memory.ts";
 import { noRecollection, type Recollection, recollect } from "../controllers/node-lifecycle/recollection.ts";
 import type { Budget } from "../controllers/node-lifecycle/zones/budget.ts";
 import { budgetAnnotation, decodeBudget, encodeBudget } from "../controllers/node-lifecycle/zones/budget-annotation.ts";
+import type { ControllerDeps } from "../controllers/registry.ts";
+import type { ValveAt } from "../controllers/safety-valve.ts";
 import type { WorkloadName } from "../controllers/workloads.ts";
 import type { DecisionBook } from "../decisions/decision-book.ts";
 import type { LeaderElector } from "../election/leader-elector.ts";
@@ -39,7 +42,7 @@ import type { SiteClaims } from "../site/site-claims.ts";
 import { followNamespaces } from "../site/site-namespaces.ts";
 import { announcedBy } from "../witness/announcement.ts";
 import type { Questioner, QuestionTargets } from "../witness/questioner.ts";
-import type { Loop, TermLoopsDeps } from "./control-loops.ts";
+import type { Loop, ShadowLoopsDeps, TermLoopsDeps } from "./control-loops.ts";
 import type { CurrentTerm } from "./current-term.ts";
 import type { Fitness } from "./fitness.ts";
 import { Incapacity } from "./incapacity.ts";
@@ -65,6 +68,8 @@ export interface TermWorkDeps {
   readonly uncontested: Caches;
   readonly executor: Executor;
   readonly decisions: DecisionBook;
+  /** Loads what controllers in shadow mode use instead; undefined if there are none. */
+  readonly shadow: LoadShadow | undefined;
   /** Undefined if silent boards are not asked on the LAN. */
   readonly questioner: Questioner | undefined;
   readonly verdictDeps: BoardVerdictDeps;
@@ -87,6 +92,16 @@ export interface TermWorkDeps {
   /** Called after each change that must appear in the status file immediately. */
   readonly statusChanged: () => void;
 }
+
+/** The site as controllers in shadow mode read and write it. */
+export interface TermShadow extends Omit<ShadowLoopsDeps, keyof ControllerDeps> {
+  /** Follows the site until the term ends, and then forgets what was pretended. */
+  readonly run: (term: Term) => Promise<void>;
+  /** The safety valve of these controllers. */
+  readonly valveAt: ValveAt;
+}
+
+export type LoadShadow = () => Promise<TermShadow>;
 
 /** Loads the controllers when the board first leads, because boards that only follow use less memory without them. */
 export type LoadControllers = () => Promise<typeof import("./control-loops.ts")>;
@@ -162,9 +177,12 @@ export class TermWork {
     return this.#starting.late(now);
   }
 
-  /** The zone budgets as text for the Lease, from which the next leader reads them; undefined if there are none yet. */
+  /**
+   * The zone budgets as text for the Lease, from which the next leader reads them; undefined if there are none yet, or
+   * if they are only pretended.
+   */
   budget(): string | undefined {
-    const memory = this.#deps.current.site;
+    const memory = this.#isJudgeShadowed ? undefined : this.#deps.current.site;
     return memory && encodeBudget(memory, this.#ambient.clock.now());
   }
 
@@ -183,18 +201,19 @@ export class TermWork {
     // Must precede the first await, so that every renewal writes the holds and acts that were found on the Lease.
     holds.begin(annotations[holdsAnnotation], { lease, written });
     valve?.begin(annotations[valveAnnotation], { lease, written }, term.number === firstTerm);
-    const budget = decodeBudget(annotations[budgetAnnotation], begun);
+    const budget = this.#isJudgeShadowed ? undefined : decodeBudget(annotations[budgetAnnotation], begun);
     try {
       const { controlLoops } = await controllers();
+      const shadow = await this.#deps.shadow?.();
       current.begin(
         under,
         controlLoops(
           this.#ambient,
-          this.#loopParts(() => budget),
+          this.#loopParts(() => budget, shadow),
         ),
       );
       current.obeyPauses(holds.ordered);
-      this.#startAll(tasks, under);
+      this.#startAll(tasks, under, shadow);
       statusChanged();
       await tasks.join();
     } finally {
@@ -207,13 +226,29 @@ export class TermWork {
     }
   }
 
+  get #isJudgeShadowed(): boolean {
+    return isShadowed(this.#deps.config, "nodeLifecycle");
+  }
+
   #keepForNextTerm(): void {
     const { current, config } = this.#deps;
     if (current.site) this.#recalled = recollect(current.site, config.nodeLifecycle.gracePeriod);
   }
 
-  #loopParts(inherited: () => Budget | undefined): TermLoopsDeps {
-    const { bootId, verdictDeps, history, holds, config, current, claims } = this.#deps;
+  #loopParts(inherited: () => Budget | undefined, shadow: TermShadow | undefined): TermLoopsDeps {
+    const { verdictDeps } = this.#deps;
+    return {
+      ...this.#deps,
+      ...this.#controllerDeps(verdictDeps, inherited),
+      shadow: shadow && {
+        ...shadow,
+        ...this.#controllerDeps({ ...verdictDeps, valve: shadow.valveAt }, inherited),
+      },
+    };
+  }
+
+  #controllerDeps(verdictDeps: BoardVerdictDeps, inherited: () => Budget | undefined): ControllerDeps {
+    const { bootId, history, holds, config, current, claims } = this.#deps;
     const { settings, valve, wordOf } = verdictDeps;
     const now = { holds: (at: Instant) => holds.now(at), ...(valve && { valve }), ...(wordOf && { wordOf }) };
     const shared = { inherited, boot: bootId, ...now };
@@ -222,7 +257,6 @@ export class TermWork {
       return memory === "no judge" ? memory : memory?.boards.get(board);
     };
     return {
-      ...this.#deps,
       nodeLifecycle: { settings, ...shared, recalled: this.#recalled },
       taintEviction: {
         settings,
@@ -235,7 +269,7 @@ export class TermWork {
     };
   }
 
-  #startAll(tasks: TaskGroup, under: Term): void {
+  #startAll(tasks: TaskGroup, under: Term, shadow: TermShadow | undefined): void {
     const {
       config,
       claims: sites,
@@ -248,6 +282,8 @@ export class TermWork {
       questioner,
       suspensions,
     } = this.#deps;
+    // Before the loops, which must see what is pretended from the first write on.
+    if (shadow) tasks.start("shadow", () => shadow.run(under));
     tasks.start("suspensions", (signal) => suspensions.run(signal));
     if (config.standby === "cold") tasks.start("informers", (signal) => home.listen(signal));
     // Boards are left alone until the claims of other sites are known.
@@ -345,11 +381,12 @@ export class TermWork {
 
   /**
    * Drops the stored toleration times if another board led since this board's last term: that board may have removed
-   * one of our taints and added it again.
+   * one of our taints and added it again. While taint eviction is in shadow mode, another program evicts, and stores none.
    */
   #dropOutdatedTimers({ number }: Term): void {
-    const { leaderMemo, identity, memo } = this.#deps;
-    if (!leaderMemo.beginTerm(identity, number)) memo.clear(memoryArea("taint-eviction"));
+    const { leaderMemo, identity, memo, config } = this.#deps;
+    const isLeft = isShadowed(config, "taintEviction");
+    if (!leaderMemo.beginTerm(identity, number) || isLeft) memo.clear(memoryArea("taint-eviction"));
   }
 
   /** Records how many acts an outage or a quarantine holds now. */
@@ -365,7 +402,8 @@ export class TermWork {
       this.#held.record(undefined, log, now);
       return;
     }
-    const boards = [...site.zones.values()].reduce((sum, { queue }) => sum + queue.waiting.size, 0);
+    const zones = this.#isJudgeShadowed ? [] : [...site.zones.values()];
+    const boards = zones.reduce((sum, { queue }) => sum + queue.waiting.size, 0);
     this.#held.record({ boards, pods: current.timers(now)?.due ?? 0 }, log, now);
   }
 

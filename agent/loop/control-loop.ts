@@ -39,6 +39,8 @@ export interface ControlLoopDeps<State, Memory> {
   readonly lane?: ActingPass["lane"];
   /** Records the acts that the controller holds back; undefined if they are not recorded. */
   readonly decisions?: Pick<Decisions, "due">;
+  /** Set if the executor sends nothing, for the status. */
+  readonly isShadow?: boolean;
   /** Stores the memories of a controller that has durable ones; undefined if they are lost when the term ends. */
   readonly store?: MemoryStore;
   /**
@@ -86,7 +88,7 @@ export class ControlLoop<State, Memory> {
   readonly #running = new Set<{ movedAt: Instant }>();
   #memories = new Map<string, Memory>();
   #queue: WorkQueue | undefined;
-  #state: Exclude<ControllerStats["state"], "paused"> = "standby";
+  #state: Exclude<ControllerStats["state"], "paused" | "shadow"> = "standby";
   #syncs = 0;
   #lastError: ControllerStats["lastError"];
 
@@ -121,9 +123,10 @@ export class ControlLoop<State, Memory> {
   }
 
   stats(now: Instant): ControllerStats {
+    const state = this.#deps.isShadow && this.#state !== "standby" ? "shadow" : this.#state;
     return {
       name: this.name,
-      state: this.#gate.isShut && this.#state !== "standby" ? "paused" : this.#state,
+      state: this.#gate.isShut && state !== "standby" ? "paused" : state,
       queue: this.#queue?.size ?? 0,
       oldestWait: this.#queue?.oldestWait(now),
       syncs: this.#syncs,

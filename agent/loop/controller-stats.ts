@@ -12,8 +12,11 @@ export interface LoopError {
 /** A control loop's state, for status and metrics. */
 export interface ControllerStats {
   readonly name: string;
-  /** standby: another board leads. starting: the first resync is running. paused: by an operator. */
-  readonly state: "standby" | "starting" | "running" | "paused";
+  /**
+   * standby: another board leads. starting: the first resync is running. paused: by an operator. shadow: it runs, and
+   * none of its writes is sent.
+   */
+  readonly state: "standby" | "starting" | "running" | "paused" | "shadow";
   /** Number of waiting keys. */
   readonly queue: number;
   /** How long the first key has been waiting; undefined if none is waiting. */

@@ -12,19 +12,20 @@ export function boardProblems({ boards, judgement, now }: Parts): readonly Probl
   if (boards === undefined) return [];
   const { lost, cutOff, off, notReady, undrained = [] } = boards;
   const words = judgement?.isPaused ? atLastJudgement : atPresent;
+  const isShadowed = judgement?.isShadowed === true;
   const found: ProblemPart[] = [];
   if (lost.count > 0)
     found.push({
       type: "BoardsLost",
       severity: "warning",
-      message: sentence(lost, now, words.lost),
-      hint: lostHint(lost),
+      message: sentence(isShadowed ? withoutHolds(lost) : lost, now, words.lost),
+      hint: isShadowed ? shadowHint(lost) : lostHint(lost),
     });
   if (cutOff !== undefined && cutOff.count > 0)
     found.push({
       type: "BoardsCutOff",
       severity: "warning",
-      message: `${cutOffText(cutOff, now)}${words.afterwards}`,
+      message: `${cutOffText(cutOff, now)}${words.afterwards}${isShadowed ? leftToOthers : ""}`,
       hint: "check the link of the board to the API server, and on the board: journalctl -u kubelet",
     });
   if (notReady.count > 0)
@@ -49,6 +50,17 @@ export function boardProblems({ boards, judgement, now }: Parts): readonly Probl
     });
   return found;
 }
+
+/** In shadow mode siteward holds nothing, so it cannot say how long pods stay. */
+const withoutHolds = ({ count, some }: NamedBoards): NamedBoards => ({
+  count,
+  some: some.map(({ heldUntil: _, ...board }) => board),
+});
+
+const leftToOthers = ", as far as siteward would decide; in shadow mode another program does";
+
+const shadowHint = ({ some }: NamedBoards): string =>
+  `check power, network and kubelet; siteward why node/${some[0]?.name ?? "NODE"} says what siteward would have done (shadow mode)`;
 
 /** The next step for lost boards. Those that an operator confirmed dead need no further decision. */
 function lostHint({ count, some }: NamedBoards): string {

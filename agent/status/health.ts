@@ -214,13 +214,13 @@ function siteProblems({
     if (state !== "PartialDisruption" && state !== "FullDisruption") continue;
     // Boards that report themselves not ready are still evicted while evictions from silent ones are held.
     const who = eviction?.held ? "evicting no silent board" : `evicting at ${rate} boards/s`;
-    const pace = rate === 0 ? "evicting nothing" : who;
+    const pace = judgement?.isShadowed ? "evicting nothing (shadow mode)" : rate === 0 ? "evicting nothing" : who;
     found.push({
       type: "ZoneDisrupted",
       subject: name,
       severity: "warning",
       message: `${name}: ${state}, ${ready} of ${nodes} boards ready${judgement?.isPaused ? " at the last judgement" : ""}, ${pace}`,
-      hint: zoneHint({ name, ready, rate }),
+      hint: judgement?.isShadowed ? checkZone : zoneHint({ name, ready, rate }),
     });
   }
   if (eviction?.held) {
@@ -251,14 +251,15 @@ function siteProblems({
   return found;
 }
 
+const checkZone = "check power and network of the zone";
+
 /** The next step for an operator who knows that boards are dead, if the zone evicts nothing. */
 function zoneHint({ name, ready, rate }: Pick<ZonePart, "name" | "ready" | "rate">): string {
-  const check = "check power and network of the zone";
-  if (rate > 0) return check;
+  if (rate > 0) return checkZone;
   const [command, args] =
     ready === 0 ? ["zone.confirm-dead", { zone: name, ttl: 3600 }] : ["board.confirm-dead", { board: "NODE" }];
   const who = ready === 0 ? "all its boards are" : "a board is";
-  return `${check}; if ${who} certainly dead: siteward cmd ${command} '${JSON.stringify(args)}' --reason TEXT`;
+  return `${checkZone}; if ${who} certainly dead: siteward cmd ${command} '${JSON.stringify(args)}' --reason TEXT`;
 }
 
 function stayingProblem({ pods, on }: NonNullable<NonNullable<Parts["eviction"]>["staying"]>): ProblemPart {

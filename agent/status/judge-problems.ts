@@ -1,4 +1,5 @@
 import { elapsed, type Instant } from "../base/clock.ts";
+import { listed } from "../base/text/listed.ts";
 import { formatDuration } from "../base/time/duration.ts";
 import { sentence, timeOf } from "./board-problems.ts";
 import type { Parts, ProblemPart } from "./parts.ts";
@@ -89,6 +90,20 @@ export const lateProblem = ({ since, loops }: Late, now: Instant): ProblemPart =
     .join("; ")}`,
   hint: "they start once this board has applied all changes from before its term; if that takes minutes, find out what changes these objects so often (kubectl get --watch), and check this board's load",
 });
+
+/** Reports the controllers that only would act, so that nobody relies on them. */
+export const shadowProblems = (controllers: readonly string[]): readonly ProblemPart[] =>
+  controllers.length === 0
+    ? []
+    : [
+        {
+          type: "ControllerShadowed",
+          severity: "info",
+          message: `${listed(controllers, controllers.length)} ${controllers.length === 1 ? "runs" : "run"} in shadow mode: what would be done is decided and recorded, and nothing is written, so another program has to do this work`,
+          hint: "siteward why node/NODE shows what would have been done; before you set the mode to act, turn off the same controllers of kube-controller-manager (docs/operator.md)",
+          isOfSite: true,
+        },
+      ];
 
 /** A pass over the boards is reported if it is late by more periods than this. */
 const latePeriods = 3;

@@ -164,6 +164,8 @@ export interface JudgementPart extends Omit<Section<"judgement">, "ageMs" | "isP
   readonly period: Millis;
   /** An operator paused the controller that judges boards. */
   readonly isPaused: boolean;
+  /** The controller that judges boards runs in shadow mode. */
+  readonly isShadowed?: boolean;
   /** When the oldest pending write of a silent board's conditions became due. */
   readonly behindSince: Instant | undefined;
   /** Allowed requests per second. */

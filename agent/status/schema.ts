@@ -252,7 +252,8 @@ const eviction = record({
 
 const controller = record({
   name: text,
-  state: word<"running" | "standby" | "off" | "failing" | "paused">(),
+  /** shadow: it decides and records, and writes nothing. */
+  state: word<"running" | "standby" | "off" | "failing" | "paused" | "shadow">(),
   queue: count,
   errors1h: optional(count),
   lastError: optional(text),

@@ -127,15 +127,16 @@ export function journalTail(
 }
 
 /**
- * The newest decisions in a state.db that no agent has open, as JSON, oldest first, or the reason why they cannot be
- * read.
+ * The newest decisions in a state.db that no agent has open, without the newest `skip` of them, as JSON, oldest first, or
+ * the reason why they cannot be read.
  */
 export function storedDecisions(
   file: string,
   subject: string | undefined,
   most: number,
+  skip = 0,
 ): readonly string[] | Exclude<Inspection, { readonly kind: "sound" }> {
-  const { sql, values } = newestDecisions(subject, most);
+  const { sql, values } = newestDecisions(subject, most, skip);
   try {
     if (presentSize(file) === undefined) return { kind: "absent" };
     return withFile(file, false, (at) =>

@@ -93,3 +93,36 @@ test("half of the decisions about a board are its own, however many of its pods 
   expect(log.newest("node/pi-3", 3)).toEqual(["tainted", "48", "49"]);
   expect(log.newest("pod/default/web-7", 5)).toEqual(["7"]);
 });
+
+test("the records of controllers in shadow mode displace no others, and open stories of both books stay", () => {
+  const log = new DecisionLog(open(), { rows: 6, bytes: 10_000 });
+  const acts = [entry("pod/a/1", "act 1"), entry("pod/a/2", "act 2", { isOpen: true })];
+  const shadowed = (n: number) => entry(`pod/a/${n}`, JSON.stringify({ shadow: true, n, text: "x".repeat(20) }));
+  log.write(acts);
+  log.write([{ ...shadowed(0), isOpen: true }], [], "shadow");
+  log.write([1, 2, 3, 4, 5, 6].map(shadowed), [3], "shadow");
+  const kept = log.newest(undefined, 20).map((text) => (text.startsWith("{") ? JSON.parse(text).n : text));
+  expect(kept).toEqual(["act 1", "act 2", 0, 4, 5, 6]);
+  // A text cannot pretend to be such a record.
+  log.write([entry("pod/b/1", JSON.stringify({ error: '"shadow":true' }))]);
+  expect(log.newest(undefined, 20)).toContain(JSON.stringify({ error: '"shadow":true' }));
+});
+
+test("an open story of one book is not displaced when the other book writes", () => {
+  const log = new DecisionLog(open(), { rows: 3, bytes: 10_000 });
+  const acts = ["open, first", "ended, second", "ended, third"];
+  log.write(acts.map((text, index) => entry(`pod/a/${index}`, text, { isOpen: index === 0 })));
+  log.write([entry("pod/a/4", '{"shadow":true}')], [], "shadow");
+  expect(log.newest(undefined, 10)).toEqual(["open, first", "ended, third", '{"shadow":true}']);
+});
+
+test("all decisions can be read page by page", () => {
+  const log = new DecisionLog(open(), { rows: 10, bytes: 1000 });
+  log.write(["1", "2", "3", "4", "5"].map((text) => entry("node/pi-3", text)));
+  expect([log.newest(undefined, 2), log.newest(undefined, 2, 2), log.newest(undefined, 2, 4)]).toEqual([
+    ["4", "5"],
+    ["2", "3"],
+    ["1"],
+  ]);
+  expect(log.newest(undefined, 2, 6)).toEqual([]);
+});

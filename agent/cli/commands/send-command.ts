@@ -71,6 +71,7 @@ function print(
   else if (state === "succeeded") stderr.line(`succeeded${tookMs === undefined ? "" : ` after ${tookMs} ms`}`);
   else if (isEnd) stderr.line(`siteward: ${state}: ${message ?? ""}${field === undefined ? "" : ` (${field})`}`);
   else stderr.line(`${state}${result === undefined ? "" : ` ${jsonText(result)}`}`);
+  if (error === "shadow") stderr.line(`  ${inShadow}`);
   if (error === "not-leader") stderr.line(`  ${whereToRun(asRecord(result).leader)}`);
   if (!isEnd || !isRecord(result)) return;
   stdout.write(`${state === "succeeded" ? show(result) : asJson(result)}\n`);
@@ -83,3 +84,6 @@ const whereToRun = (leader: unknown): string =>
     : "This board knows of no leader, but without the API it would not hear of a new one. Run it on the board that leads, which siteward status names on any board that reaches the API.";
 
 const asJson = (result: JsonRecord): string => jsonText(result, 2);
+
+const inShadow =
+  "Order it where the work is done: kubectl taint nodes NODE node.kubernetes.io/out-of-service=nodeshutdown:NoExecute, or set the mode to act first (docs/operator.md).";

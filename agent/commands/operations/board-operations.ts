@@ -83,11 +83,11 @@ export class BoardOperations implements BoardControls {
     return this.#clock.now().mono - this.#startedMono;
   }
 
-  decisions(about: string | undefined, most: number): JsonRecord {
+  decisions(about: string | undefined, most: number, skip = 0): JsonRecord {
     const { decisions, status } = this.#deps;
     const records: unknown[] = [];
     let bytes = 0;
-    const newest = decisions.newest(about, most);
+    const newest = decisions.newest(about, most, skip);
     for (const text of newest.toReversed()) {
       bytes += Buffer.byteLength(text) + 1;
       if (bytes > maxDecisionsLength) break;

@@ -1,9 +1,11 @@
 import { nodes } from "../../api/resources.ts";
 import type { Millis } from "../../base/clock.ts";
 import type { JsonRecord } from "../../base/json.ts";
+import { listed } from "../../base/text/listed.ts";
 import { isoTime } from "../../base/time/iso-time.ts";
 import { boardOf } from "../../board/identity.ts";
 import { standingBy, standsBy } from "../../board/sick-leader.ts";
+import { isShadowed } from "../../config/shadow-mode.ts";
 import { maxTakeover } from "../../election/follower-pace.ts";
 import { peerOf, peersIn } from "../../leading/peers.ts";
 import {
@@ -70,7 +72,8 @@ export class AgentSiteControls implements SiteControls {
   }
 
   confirmZoneDead(zone: string, ttl: Millis, author: Author, dryRun: boolean, signal: AbortSignal): Promise<Effect> {
-    return this.#asLeader(() => this.#holds.confirmZoneDead(zone, ttl, author, { dryRun, signal }));
+    const act = (): Promise<Effect> => this.#holds.confirmZoneDead(zone, ttl, author, { dryRun, signal });
+    return this.#asLeader(() => this.#unlessShadowed(["nodeLifecycle", "taintEviction"], act));
   }
 
   unconfirmZoneDead(zone: string, author: Author, dryRun: boolean, signal: AbortSignal): Promise<Effect> {
@@ -78,7 +81,8 @@ export class AgentSiteControls implements SiteControls {
   }
 
   confirmBoardDead(board: string, author: Author, dryRun: boolean, signal: AbortSignal): Promise<Effect> {
-    return this.#asLeader(() => confirmBoardDead(board, author, { dryRun, signal }, this.#deps));
+    const act = (): Promise<Effect> => confirmBoardDead(board, author, { dryRun, signal }, this.#deps);
+    return this.#asLeader(() => this.#unlessShadowed(["nodeLifecycle", "podGC"], act));
   }
 
   stepDown(
@@ -159,6 +163,18 @@ export class AgentSiteControls implements SiteControls {
     const { isLeader, leader, term } = this.standing();
     if (isLeader && this.#deps.current.term) return act();
     return refused(421, "not-leader", "another board leads", { leader, term });
+  }
+
+  /** Refuses an order that one of these controllers would have to carry out, if it runs in shadow mode. */
+  async #unlessShadowed(
+    needed: readonly ("nodeLifecycle" | "taintEviction" | "podGC")[],
+    act: () => Promise<Effect>,
+  ): Promise<Effect> {
+    const shadowed = needed.filter((name) => isShadowed(this.#deps.config, name));
+    if (shadowed.length === 0) return act();
+    const settings = shadowed.map((name) => `controllers.${name}.mode`);
+    const message = `${listed(settings, settings.length)} ${settings.length === 1 ? "is" : "are"} shadow: siteward writes nothing for them, so this order would have no effect`;
+    return refused(409, "shadow", message, { settings });
   }
 
   /** Another board that has announced itself as a standby; undefined if there is none. */

@@ -181,7 +181,7 @@ function ofLinks({ link, watches = [], traffic = [] }: Status): Metric[] {
   ];
 }
 
-const controllerStates = ["running", "standby", "off", "failing", "paused"] as const;
+const controllerStates = ["running", "standby", "off", "failing", "paused", "shadow"] as const;
 
 function ofSite({ zones = [], boards, eviction, controllers = [], holds }: Status): Metric[] {
   const valve = eviction?.valve;

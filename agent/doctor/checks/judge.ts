@@ -5,6 +5,7 @@ import { nodes } from "../../api/resources.ts";
 import { type Millis, sleep } from "../../base/clock.ts";
 import { memberOf } from "../../base/json.ts";
 import type { Config } from "../../config/settings.ts";
+import { isWholeShadow } from "../../config/shadow-mode.ts";
 import { flagsAgainst } from "../../status/judge-problems.ts";
 import type { Status } from "../../status/schema.ts";
 import type { ApiProbe } from "../api-probe.ts";
@@ -32,7 +33,17 @@ export async function nodeJudge(patient: Patient): Promise<CheckResult> {
   const { api, ambient, signal, status } = patient;
   const config = configOf(patient);
   if (!api || !config) return skip("the configuration cannot be read");
-  if (config.controllers.nodeLifecycle.mode !== "act")
+  const { nodeLifecycle, taintEviction, podGC } = config.controllers;
+  if (isWholeShadow(config))
+    return ok(
+      "in shadow mode this agent writes nothing, so another program may judge the boards, and one should: kube-controller-manager, with its node-lifecycle-controller and taint-eviction-controller",
+    );
+  if (nodeLifecycle.mode === "shadow")
+    return info(
+      `controllers.nodeLifecycle.mode is shadow, so another program has to judge the boards, but taintEviction is ${taintEviction.mode} and podGC ${podGC.mode}`,
+      "Let each kind of work have exactly one program: a controller that acts here must be turned off in kube-controller-manager, and one in shadow mode must run there.",
+    );
+  if (nodeLifecycle.mode !== "act")
     return skip("controllers.nodeLifecycle.mode is not act: another program judges the boards");
   try {
     const before = await readBoards(api, config);

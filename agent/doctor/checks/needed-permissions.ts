@@ -32,10 +32,17 @@ export function neededPermissions(config: Config): readonly Need[] {
   });
 }
 
+const ofOwnNode =
+  "this board does not report on its Node how it is, whether it stands by, and where it answers on the LAN, and board.cordon is refused";
 const ofVolumes = "pods are evicted from silent boards even if their volumes bind them there";
 
 function rules({ controllers, daemonSet, judgement, leader, site }: Config): readonly Rule[] {
   const runs = (name: keyof Config["controllers"]): boolean => controllers[name].mode === "act";
+  // A controller in shadow mode reads as an acting one does, and writes nothing.
+  const decides = (name: keyof Config["controllers"]): boolean => controllers[name].mode !== "off";
+  // Each agent reports on its own Node, whatever its controllers do.
+  const onOwnNode = runs("nodeLifecycle") ? {} : { optional: ofOwnNode };
+  const evicts = runs("taintEviction") || runs("podGC");
   // A site with a node selector but no namespaces runs no workload controllers.
   const hasWorkloads = site.nodeSelector === undefined || site.namespaceSelector !== undefined;
   const hasDaemonSets = hasWorkloads && runs("daemonSet");
@@ -43,10 +50,13 @@ function rules({ controllers, daemonSet, judgement, leader, site }: Config): rea
   const slices = runs("endpointSlice") || runs("endpointSliceMirroring");
   const ofLeases = "coordination.k8s.io";
   return [
-    ["", "nodes", "get list watch patch"],
-    ["", "nodes/status", "patch"],
-    ["", "pods", "get list watch patch delete"],
-    ["", "pods/status", "patch"],
+    ["", "nodes", "get list watch"],
+    ["", "nodes", "patch", onOwnNode],
+    ["", "nodes/status", "patch", onOwnNode],
+    ["", "pods", "get list watch"],
+    ...when(hasDaemonSets, ["", "pods", "patch"]),
+    ...when(evicts || hasDaemonSets, ["", "pods", "delete"]),
+    ...when(evicts || runs("nodeLifecycle"), ["", "pods/status", "patch"]),
     ["", "pods/eviction", "create", { optional: "the command board.drain is refused" }],
     ["", "events", "create patch", { optional: "no Events are written" }],
     [ofLeases, "leases", "get list watch", { namespace: boardLeaseNamespace }],
@@ -65,7 +75,7 @@ function rules({ controllers, daemonSet, judgement, leader, site }: Config): rea
     ],
     ...when(site.namespaceSelector !== undefined, ["", "namespaces", "list watch"]),
     ...when(
-      judgement.policy === "evidence" && runs("taintEviction"),
+      judgement.policy === "evidence" && decides("taintEviction"),
       ["", "persistentvolumeclaims", "get", { optional: ofVolumes }],
       ["", "persistentvolumes", "get", { optional: ofVolumes }],
     ),

@@ -19,6 +19,11 @@ test("a controller counts as failing for five minutes after an error", () => {
   expect(partOf({ state: "starting" }).state).toBe("running");
 });
 
+test("a controller in shadow mode is shown as such, unless it fails", () => {
+  expect(partOf({ state: "shadow" }).state).toBe("shadow");
+  expect(partOf({ state: "shadow", lastError: error }, 1).state).toBe("failing");
+});
+
 test("a missing permission does not count as a failure of the controller, even just after it was granted", () => {
   expect(partOf({ lastError: { ...error, missing: listPods } }, 1).state).toBe("running");
 });

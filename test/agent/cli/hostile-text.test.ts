@@ -145,6 +145,7 @@ function fillJournal(): void {
   };
   new DecisionLog(state.state.database, { rows: 10, bytes: 100_000 }).write([
     { id: undefined, subject: "pod/default/web", board: evil, text: json(record) },
+    { id: undefined, subject: "pod/default/shadow", board: evil, text: json({ ...record, shadow: true }) },
   ]);
   state.close();
   const database = new Sqlite(at("state/cache.db"), { timeout: 100 });
@@ -233,6 +234,11 @@ const lines: Readonly<Record<string, readonly Line[]>> = {
   "journal tail": [shown(...config), shown(...config, "--json"), shown(...evilConfig)],
   "journal verify": [shown(...evilConfig)],
   "journal compact": [shown(...evilConfig)],
+  "shadow report": [
+    shown(...config, "--socket", () => at("none.sock")),
+    shown("--json", ...config, "--socket", () => at("none.sock")),
+    quiet("--since", evil, ...config),
+  ],
   why: [
     shown("last", ...config, "--socket", () => at("run/ctl.sock")),
     quiet(`node/${evil}`, ...config),

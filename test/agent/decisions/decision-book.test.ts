@@ -462,3 +462,51 @@ test("the acts that are held back now are grouped by board, act and reason, and 
   expect(book.heldGroups(3)[0]).toMatchObject({ count: 6 });
   await end();
 });
+
+describe("the book of controllers in shadow mode", () => {
+  function beside() {
+    const parts = setUp();
+    const { clock, said, log } = parts;
+    const ambient = { clock, random: new SeededRandom(), log: said };
+    const shadowed = new DecisionBook(ambient, { log, board: "pi-1", bootId: "b1", isShadow: true });
+    const acting = new DecisionBook(ambient, { log, board: "pi-1", bootId: "b1", shadow: shadowed });
+    return { ...parts, shadowed, acting };
+  }
+
+  test("says of its records that nothing was done, in the log too, and counts nothing for the other book", async () => {
+    const { acting, shadowed, said, records, end } = beside();
+    shadowed.acted(eviction("web"));
+    acting.acted(eviction("db"));
+    shadowed.due({ by: "taint-eviction", key: "default/api", term: 3 }, [
+      { ...eviction("api"), restraint: { why: "quarantine" } },
+    ]);
+    // The other book's readers also see what is not stored yet.
+    acting.newest(undefined, 10);
+    expect(records().map(({ shadow, on, state }) => [shadow, on.name, state])).toEqual([
+      [undefined, "db", "done"],
+      [true, "web", "done"],
+      [true, "api", "held"],
+    ]);
+    expect(said.said()).toEqual(["shadow: act would have been done", "harmful act done", "shadow: act would be held"]);
+    expect([acting.heldCounts(), acting.heldGroups(3)]).toEqual([[], []]);
+    expect(acting.takeChanges()?.counts).toEqual([{ act: "pod-evicted", state: "done", count: 1 }]);
+    await end();
+  });
+
+  test("records what another program did apart from the stories of what would be done", async () => {
+    const { shadowed, said, records, end } = beside();
+    const because = { kind: "seen", verdict: "lost", rule: "it does not answer" } as const;
+    shadowed.due({ by: "taint-eviction", key: "default/web", term: 3 }, [
+      { ...eviction("web"), restraint: { why: "quarantine" } },
+    ]);
+    const web = eviction("web");
+    shadowed.seen({ ...web, by: "another program", grounds: { ...web.grounds, because, gate: {} } });
+    shadowed.flush();
+    expect(records().map(({ by, state, because: { kind }, gate }) => [by, state, kind, gate === undefined])).toEqual([
+      ["taint-eviction", "held", "taints", false],
+      ["another program", "done", "seen", true],
+    ]);
+    expect(said.said()).toEqual(["shadow: act would be held", "shadow: another program acted"]);
+    await end();
+  });
+});

@@ -8,14 +8,18 @@ import { noHolds } from "../../../agent/holds/holds.ts";
 import { leavingPods } from "../../../agent/leading/leaving-pods.ts";
 import { siteParts } from "../../../agent/leading/site-parts.ts";
 import type { NamedBoards } from "../../../agent/status/parts.ts";
-import { lease } from "../../support/builders.ts";
+import { lease, node, taint } from "../../support/builders.ts";
 import { SiteModel } from "../controllers/site-model.ts";
 
 const { config } = loadConfig({ file: undefined, env: {}, hostname: "pi-1", profile: undefined });
 
 type Held = Parameters<typeof siteParts>[0]["decisions"];
 
-const partsOf = (site: SiteModel, held: ReturnType<Held["heldCounts"]> = []) =>
+const partsOf = (
+  site: SiteModel,
+  held: ReturnType<Held["heldCounts"]> = [],
+  more: Partial<Parameters<typeof siteParts>[0]> = {},
+) =>
   siteParts(
     {
       config,
@@ -32,6 +36,8 @@ const partsOf = (site: SiteModel, held: ReturnType<Held["heldCounts"]> = []) =>
       quiet: undefined,
       watches: [],
       controllers: [],
+      nodes: () => [],
+      ...more,
     },
     site.now,
   );
@@ -294,4 +300,32 @@ test("the status names until when the pods of a held board stay, also if its zon
     ["pi-2", expect.closeTo(94, -1)],
     ["pi-4", expect.closeTo(94, -1)],
   ]);
+});
+
+test("taints that are only pretended are not counted, neither as tainted boards nor by the safety valve", async () => {
+  const site = siteOfThree();
+  await site.run("1m");
+  site.silence("pi-3");
+  await site.run("2m");
+  const shadowed = (mode: "act" | "shadow") =>
+    partsOf(site, [], {
+      config: { ...config, controllers: { ...config.controllers, nodeLifecycle: { mode } } },
+      limits: { acts: () => 10, namespaces: () => new Set(), shareOf: () => 1, boards: "half" },
+      valve: {
+        view: () => ({ acts: 0, isUnknown: false, of: "acts", usedByNamespace: undefined, opensAt: undefined }),
+        mostUsed: () => [],
+        holdingSince: undefined,
+      },
+      nodes: () => [node("pi-1"), node("pi-2", { taints: [taint("unreachable:NoExecute")] })],
+    });
+  expect(shadowed("act")).toMatchObject({ boards: { tainted: 1 }, eviction: { valve: { boards: 1 } } });
+  expect(shadowed("shadow")).toMatchObject({
+    boards: { tainted: 1 },
+    eviction: { valve: { boards: 0 } },
+    judgement: { isShadowed: true },
+  });
+  const none = {
+    config: { ...config, controllers: { ...config.controllers, nodeLifecycle: { mode: "shadow" as const } } },
+  };
+  expect(partsOf(site, [], none).boards?.tainted).toBe(0);
 });

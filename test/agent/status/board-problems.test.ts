@@ -130,3 +130,23 @@ test("the text stays the same while the board is away, so the fleet gets it once
   const [later] = boardProblems(healthy({ boards }, at(7200)));
   expect(later?.message).toBe(now?.message);
 });
+
+test("in shadow mode nothing is promised or ordered that siteward would have to do", () => {
+  const [held] = away("pi-3").map((board) => ({ ...board, heldUntil: at(7200) }));
+  const lost = { count: 1, some: held ? [held] : [] };
+  const cutOff = { count: 1, some: away("pi-4").map((board) => ({ ...board, witness: "lan" as const })) };
+  const times = { at: at(3600), period: 5000, isPaused: false, unwritten: 0, behindSince: undefined, qps: 20 };
+  const problems = boardProblems(
+    healthy({
+      boards: { lost, cutOff, off: none, notReady: none, tainted: 0 },
+      judgement: { ...times, isShadowed: true },
+    }),
+  );
+  expect(problems.map(({ message }) => message)).toEqual([
+    "pi-3 is lost: it has been silent since 2026-11-20 12:50 UTC",
+    "pi-4 has not reached the API since 2026-11-20 12:50 UTC, but answers on the LAN: its pods stay, as far as siteward would decide; in shadow mode another program does",
+  ]);
+  expect(problems[0]?.hint).toBe(
+    "check power, network and kubelet; siteward why node/pi-3 says what siteward would have done (shadow mode)",
+  );
+});

@@ -144,6 +144,12 @@ test("a disrupted zone is reported with its remaining boards and the reaction", 
     "warning ZoneDisrupted: a: PartialDisruption, 1 of 4 boards ready, evicting at 0.01 boards/s",
     "warning ZoneDisrupted: b: FullDisruption, 0 of 2 boards ready, evicting nothing",
   ]);
+  const times = { at: undefined, period: 5000, isPaused: false, unwritten: 0, behindSince: undefined, qps: 20 };
+  expect(conditionsOf({ zones, judgement: { ...times, isShadowed: true } })).toContain(
+    "warning ZoneDisrupted: a: PartialDisruption, 1 of 4 boards ready, evicting nothing (shadow mode)",
+  );
+  const hints = problems(healthy({ zones, judgement: { ...times, isShadowed: true } })).map(({ hint }) => hint);
+  expect(hints).toEqual(["check power and network of the zone", "check power and network of the zone"]);
 });
 
 test.each([

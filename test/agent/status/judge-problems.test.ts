@@ -6,6 +6,7 @@ import {
   lateProblem,
   pausedProblems,
   postponedProblems,
+  shadowProblems,
   unableProblem,
 } from "../../../agent/status/judge-problems.ts";
 import type { JudgementPart } from "../../../agent/status/parts.ts";
@@ -134,4 +135,12 @@ test("controllers that wait for their caches long after the beginning of a term 
     message:
       "this board has led since 2026-11-20 13:00 UTC, but some of its controllers have not started yet: taint-eviction, pod-gc (waiting for pods); daemonset (waiting for pods, daemonsets.apps)",
   });
+});
+
+test("controllers in shadow mode are named, as information about the site", () => {
+  expect(shadowProblems([])).toEqual([]);
+  const [problem] = shadowProblems(["node-lifecycle", "pod-gc"]);
+  expect(problem).toMatchObject({ type: "ControllerShadowed", severity: "info", isOfSite: true });
+  expect(problem?.message).toMatch(/^node-lifecycle, pod-gc run in shadow mode: .* nothing is written/);
+  expect(shadowProblems(["pod-gc"])[0]?.message).toMatch(/^pod-gc runs in shadow mode/);
 });

@@ -211,9 +211,12 @@ function heldText(heldActs: NonNullable<NonNullable<Status["eviction"]>["heldAct
 const freezeText = ({ scope, target, until, by, reason }: NonNullable<Status["holds"]>["freezes"][number]): string =>
   `${target === undefined ? scope : `${scope} ${target}`} until ${clockTime(until)} by ${by}${reason ? ` (${reason})` : ""}`;
 
+/** States of a controller that need no attention. */
+const calmStates: readonly string[] = ["running", "standby", "shadow"];
+
 const controllerRows = ({ controllers = [] }: Status): readonly string[] =>
   controllers.map(({ name, state, queue, syncP95Ms, errors1h, until, by, reason }) => {
-    const shown = state === "running" || state === "standby" ? state : state.toUpperCase();
+    const shown = calmStates.includes(state) ? state : state.toUpperCase();
     const first = [name.padEnd(wide(controllers.map((one) => one.name))), shown.padEnd(8)];
     if (state === "paused" && until)
       return [...first, `until ${clockTime(until)}${by ? ` by ${by}` : ""}${reason ? ` (${reason})` : ""}`].join(" ");

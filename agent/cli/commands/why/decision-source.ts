@@ -71,13 +71,18 @@ export async function recordsOf(io: Io, { values }: Args, asked: JsonRecord): Pr
   };
 }
 
-function fromFile(io: Io, file: string | undefined, { about, most }: JsonRecord, error: SocketError): Known | number {
+function fromFile(
+  io: Io,
+  file: string | undefined,
+  { about, most, skip = 0 }: JsonRecord,
+  error: SocketError,
+): Known | number {
   const { config } = configOf(io, file);
   const subject = typeof about === "string" ? about : undefined;
   const state = join(config.state.folder, "state.db");
   // Checked here, so that a missing permission is not reported as a damaged database.
   if (existsSync(config.state.folder)) accessSync(config.state.folder, constants.R_OK | constants.X_OK);
-  const found = storedDecisions(state, subject, Number(most));
+  const found = storedDecisions(state, subject, Number(most), Number(skip));
   const of = { board: config.board.name, isAnswered: false, leader: undefined, held: undefined };
   const none = { ...of, records: [], isCut: false };
   if (!("kind" in found)) {

@@ -51,7 +51,7 @@ export const run: Run = async (io, args) => {
   const isShown = known.records.length > 0 || (isLast && (all.held?.length ?? 0) > 0);
   if (!isShown || (known.records.length === 0 && args.values.has("export"))) return none(io, about, answer);
   const file = args.values.get("export");
-  if (file !== undefined) return exportTo(io, file, newestOf(known.records, about));
+  if (file !== undefined) return exportTo(io, file, newestOf(known.records.filter(isDecided), about));
   // The records of a board already include how it was marked and tainted.
   const shown = about?.startsWith("pod/") ? await withBoard(io, args, answer) : answer;
   if (typeof shown === "number") return shown;
@@ -64,9 +64,11 @@ export const run: Run = async (io, args) => {
 
 /**
  * The record that `last` is about. If acts are held now, which are listed separately, it is the newest act that was
- * done or failed; otherwise, and for an export, it is the newest record.
+ * done or failed; otherwise, and for an export, it is the newest record. What would have been done in shadow mode never
+ * counts.
  */
-function newestAct({ records, held = [] }: Known, { values }: Args): DecisionRecord | undefined {
+function newestAct({ records: all, held = [] }: Known, { values }: Args): DecisionRecord | undefined {
+  const records = all.filter(({ shadow }) => !shadow);
   if (held.length === 0 || values.has("export")) return records.at(-1);
   return records.findLast(({ state }) => state === "done" || state === "failed");
 }
@@ -140,6 +142,9 @@ function nowLines(
   const text = isAbsent ? `no Pod ${key}` : podText(found.object);
   return [{ subject: about, isNode: false, isAbsent, text }, ...ofBoard];
 }
+
+/** Whether this agent decided about the act; another program did those that were only seen in shadow mode. */
+const isDecided = ({ because }: DecisionRecord): boolean => because.kind !== "seen";
 
 /** The newest record of the requested object; otherwise the newest one of the board's pods. */
 const newestOf = (records: readonly DecisionRecord[], asked: string | undefined): DecisionRecord | undefined =>

@@ -44,8 +44,13 @@ export const boardCommands: readonly Definition[] = [
     args: record({
       about: optional(text({ pattern: decisionSubject, most: 512 })),
       most: optional(whole({ min: 1, max: 50 })),
+      skip: optional(whole({ min: 0, max: 10_000 })),
     }),
-    perform: ({ board }, { about, most = 20 }) => done(board.decisions(about, most)),
+    problem: ({ about, skip }) =>
+      about !== undefined && skip !== undefined
+        ? { field: "/args/skip", message: "skip is possible without about only" }
+        : undefined,
+    perform: ({ board }, { about, most = 20, skip = 0 }) => done(board.decisions(about, most, skip)),
   }),
   command({
     name: "capabilities.get",

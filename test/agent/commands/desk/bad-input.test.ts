@@ -236,6 +236,12 @@ const rows: readonly Row[] = [
   },
   {
     row: 14,
+    why: "a part of the records of one object",
+    request: () => order({ name: "decisions.get", args: { about: "node/pi-3", skip: 1 } }),
+    answer: rejected(422, "bad-args", { field: "/args/skip" }),
+  },
+  {
+    row: 14,
     why: "no ttl",
     request: () => freeze({ args: {} }),
     answer: rejected(422, "bad-args", { field: "/args/ttl" }),

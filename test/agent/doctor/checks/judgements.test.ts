@@ -7,6 +7,7 @@ import { agentState } from "../../../../agent/doctor/checks/agent-state.ts";
 import { boardProfile, checkPower, checkTemperature } from "../../../../agent/doctor/checks/board.ts";
 import { checkSkew, clockSync } from "../../../../agent/doctor/checks/clock.ts";
 import { configParse } from "../../../../agent/doctor/checks/configuration.ts";
+import { nodeJudge } from "../../../../agent/doctor/checks/judge.ts";
 import { checkConflict, type ObservedLease } from "../../../../agent/doctor/checks/lease.ts";
 import { memoryCgroup } from "../../../../agent/doctor/checks/memory.ts";
 import { checkLoop } from "../../../../agent/doctor/checks/mqtt.ts";
@@ -431,4 +432,57 @@ test("the checked permissions are those that systemd/rbac.yaml grants, in any co
     expect(few).not.toContain("list daemonsets.apps");
   }
   expect(words({ SITEWARD_CONTROLLERS_ENDPOINTS_MODE: "off" })).not.toContain("patch endpoints");
+});
+
+test("controllers in shadow mode need no permission to write, and read what they would read anyway", () => {
+  const modes = ["NODE_LIFECYCLE", "TAINT_EVICTION", "POD_GC"].map((name) => `SITEWARD_CONTROLLERS_${name}_MODE`);
+  const needs = (mode: string, others: Readonly<Record<string, string>> = {}) => {
+    const { configuration } = patient(
+      folder,
+      {},
+      {
+        ...Object.fromEntries(modes.map((name) => [name, mode])),
+        SITEWARD_CONTROLLERS_DAEMON_SET_MODE: "off",
+        ...others,
+      },
+    );
+    if (!("loaded" in configuration)) throw new Error("no configuration");
+    return neededPermissions(configuration.loaded.config);
+  };
+  const required = (found: ReturnType<typeof needs>): readonly string[] =>
+    found.flatMap(({ verb, resource, subresource, optional }) =>
+      optional === undefined && ["nodes", "pods"].includes(resource)
+        ? [`${verb} ${resource}${subresource === undefined ? "" : `/${subresource}`}`]
+        : [],
+    );
+  const reads = ["nodes", "pods"].flatMap((of) => ["get", "list", "watch"].map((verb) => `${verb} ${of}`));
+  expect(required(needs("shadow")).toSorted()).toEqual(reads.toSorted());
+  expect(needs("shadow").map(({ resource }) => resource)).toContain("persistentvolumeclaims");
+  const evicting = required(needs("shadow", { SITEWARD_CONTROLLERS_TAINT_EVICTION_MODE: "act" }));
+  expect(evicting).toContain("delete pods");
+  expect(evicting).not.toContain("patch nodes/status");
+});
+
+test("beside a kube-controller-manager, the check of other judges passes while all controllers of boards are in shadow mode", async () => {
+  const found = (others: Readonly<Record<string, string>>) =>
+    nodeJudge({
+      ...patient(
+        folder,
+        {},
+        {
+          SITEWARD_CONTROLLERS_NODE_LIFECYCLE_MODE: "shadow",
+          SITEWARD_CONTROLLERS_POD_GC_MODE: "shadow",
+          ...others,
+        },
+      ),
+      api: {} as never,
+    });
+  expect(await found({ SITEWARD_CONTROLLERS_TAINT_EVICTION_MODE: "shadow" })).toMatchObject({
+    level: "ok",
+    message: expect.stringContaining("another program may judge the boards"),
+  });
+  expect(await found({})).toMatchObject({
+    level: "info",
+    message: expect.stringContaining("taintEviction is act and podGC shadow"),
+  });
 });

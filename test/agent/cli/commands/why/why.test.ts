@@ -663,3 +663,127 @@ describe("a board without a record", () => {
     expect(text).toContain("edge-01 leads now");
   });
 });
+
+test("what a controller in shadow mode would have done is told as such, in every state", async () => {
+  const shadow = { shadow: true } as const;
+  const failed = { ...tainted, ...shadow, state: "failed", failures: 1, error: "conflict" } as const;
+  const [freeze] = evicted.restraints;
+  const held = { ...evicted, ...shadow, state: "held", restraints: freeze ? [freeze] : [] } as const;
+  stored({ ...marked, ...shadow }, failed, held);
+  const flat = (text: string): string => text.replace(/\s+/g, " ");
+  const ofBoard = flat((await why("node/pi-3")).out);
+  expect(ofBoard).toMatch(
+    /^node\/pi-3 would have been tainted NoExecute by edge-02 \(term 3, in shadow mode: nothing was written\) from .*, but this would have failed: conflict/,
+  );
+  expect(ofBoard).toContain("node/pi-3 (shadow) would have been marked as Ready=Unknown: pi-3 was silent");
+  expect(ofBoard).toContain("node/pi-3 (shadow) would not have been tainted NoExecute: conflict");
+  expect(ofBoard).toContain("pod/default/web-1 (shadow) would have been held back: evictions of the site were frozen");
+  const ofPod = flat((await why("pod/default/web-1")).out);
+  expect(ofPod).toMatch(
+    /^pod\/default\/web-1 would have been evicted from pi-3, but edge-02 \(.*\) would have held this back from/,
+  );
+  const again = flat((await why("node/pi-3", "--json")).out);
+  expect(JSON.parse(again).records.map(({ shadow: is }: DecisionRecord) => is)).toEqual([true, true, true]);
+});
+
+test("an act that lapsed in shadow mode would no longer have been due", async () => {
+  stored({ ...evicted, shadow: true, state: "lapsed" });
+  const { out } = await why("pod/default/web-1");
+  expect(out.replace(/\s+/g, " ")).toMatch(
+    /would have held this back from .*, and it was no longer due at .* \(shadow\) would no longer have been due to be evicted/,
+  );
+});
+
+test("why last leaves out what was only pretended, unless there is nothing else", async () => {
+  const last = at("11:30:00");
+  const other = { ...evicted.on, name: "web-2", uid: "p2" };
+  stored(evicted, { ...evicted, on: other, shadow: true, first: last, last });
+  expect((await why("last")).out).toMatch(/^pod\/default\/web-1 was evicted/);
+});
+
+test("why last tells of a site that is wholly in shadow mode what would have been done", async () => {
+  stored({ ...evicted, shadow: true });
+  expect((await why("last")).out).toMatch(/^pod\/default\/web-1 would have been evicted/);
+});
+
+describe("beside another program", () => {
+  const shadowed = { ...evicted, shadow: true, restraints: [] } as const;
+  const { gate: _, ...bare } = shadowed;
+  const seen: DecisionRecord = {
+    ...bare,
+    by: "another program",
+    because: { kind: "seen", verdict: "cut-off", rule: "it answers on the LAN" },
+    first: at("11:07:30"),
+    last: at("11:07:30"),
+  };
+
+  test("what it did is told as such, and the decision of siteward is the one that is exported", async () => {
+    stored({ ...marked, shadow: true }, shadowed, seen);
+    const out = (await why("pod/default/web-1")).out.replace(/\s+/g, " ");
+    expect(out).toMatch(
+      /^pod\/default\/web-1 was evicted from pi-3 by another program, as edge-02 \(term 3\) saw at .*, while siteward was in shadow mode/,
+    );
+    expect(out).toContain("pod/default/web-1 (shadow) would have been evicted from pi-3");
+    expect(out).toContain("evicted from pi-3 by another program; siteward's verdict: cut-off (it answers on the LAN)");
+    const file = path.join(folder, "case.json");
+    expect((await why("pod/default/web-1", "--export", file)).code).toBe(0);
+    expect(JSON.parse(readFileSync(file, "utf8"))).toMatchObject({ given: { because: { kind: "taints" } } });
+  });
+
+  test("its mark of the same board is no further incident", async () => {
+    const seenMark: DecisionRecord = { ...seen, act: "board-marked", on: onBoard };
+    stored({ ...marked, shadow: true }, seenMark);
+    expect((await why("node/pi-3")).out).not.toContain("Incident");
+  });
+
+  async function report(...argv: readonly string[]) {
+    // The day of the records.
+    const clock = {
+      now: () => ({ mono: 0, wall: Date.parse("2026-11-20T12:00:00Z") }),
+      after: () => ({ cancel: () => {} }),
+    };
+    const io = recordingIo({ env: { SITEWARD_RUN_FOLDER: folder }, clock });
+    const code = await dispatch(io, ["shadow", "report", ...argv, "--config", path.join(folder, "siteward.yaml")]);
+    return { code, out: io.out(), err: io.err() };
+  }
+
+  test("siteward shadow report lists both, differences first", async () => {
+    const other = { ...evicted.on, name: "web-2", uid: "p2" };
+    stored(marked, { ...marked, shadow: true }, shadowed, seen, { ...seen, on: other });
+    const { code, out } = await report();
+    expect(code).toBe(0);
+    expect(out.replace(/\n {4}/g, " ").replace(/\d\d:\d\d:\d\d/g, "TIME")).toBe(
+      [
+        "3 acts in the last 24h, 2 differences, as recorded by edge-02",
+        "",
+        "Done by others, without a decision of siteward:",
+        "  pod/default/web-2 evicted from pi-3: really done TIME; siteward's verdict on the board was cut-off",
+        "",
+        "Siteward would have done it, and nobody did:",
+        "  node/pi-3 marked as Ready=Unknown: would have been done TIME",
+        "",
+        "Done by others, and siteward would have done it:",
+        "  pod/default/web-1 evicted from pi-3: would have been done TIME; really done TIME, 30s later than here",
+        "",
+      ].join("\n"),
+    );
+    const { acts } = JSON.parse((await report("--json")).out);
+    expect(acts.map(({ comparison }: { comparison: string }) => comparison)).toEqual([
+      "others only",
+      "never done",
+      "both",
+    ]);
+  });
+
+  test("the report covers more records than one answer holds, as far back as asked", async () => {
+    const many = Array.from({ length: 70 }, (_, n) => ({
+      ...shadowed,
+      on: { ...evicted.on, name: `web-${n}`, uid: `p${n}` },
+    }));
+    stored(...many, { ...shadowed, first: at("08:00:00"), last: at("08:00:00"), on: { ...evicted.on, uid: "old" } });
+    expect((await report()).out).toMatch(/^71 acts/);
+    expect((await report("--since", "2h")).out).toMatch(/^70 acts in the last 2h/);
+    expect((await report("--since", "10m")).out).toContain("no record of the last 10m");
+    expect(await report("--since", "soon")).toMatchObject({ code: 64, err: expect.stringContaining("not a duration") });
+  });
+});

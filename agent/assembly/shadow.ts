@@ -1,0 +1,80 @@
+import type { Ambient } from "../base/ambient.ts";
+import type { Config } from "../config/settings.ts";
+import { isShadowed } from "../config/shadow-mode.ts";
+import type { ValveAt } from "../controllers/safety-valve.ts";
+import type { DecisionBook } from "../decisions/decision-book.ts";
+import type { RecordedAct } from "../decisions/grounds.ts";
+import type { EventSink, Executor } from "../execution/executor.ts";
+import type { ValveBook } from "../holds/valve-book.ts";
+import type { CurrentTerm } from "../leading/current-term.ts";
+import type { TermShadow } from "../leading/term-work.ts";
+import type { ApiReader, Caches } from "../loop/site-view.ts";
+import { OverlaidSite } from "../shadow/overlaid-site.ts";
+import { RealActs } from "../shadow/real-acts.ts";
+import { ShadowClient } from "../shadow/shadow-client.ts";
+import { ShadowValve } from "../shadow/shadow-valve.ts";
+
+/** What counts harmful acts: the site's safety valve, or that of controllers in shadow mode. */
+export type ActCounter = Pick<ValveBook, "admit" | "view">;
+
+/** What distinguishes the executors of controllers that act and of those in shadow mode. */
+export type ExecutorParts = Pick<ConstructorParameters<typeof Executor>[1], "client" | "events" | "decisions">;
+
+export interface TermShadowDeps {
+  readonly config: Config;
+  readonly current: CurrentTerm;
+  readonly reader: ApiReader;
+  /** The caches without the boards that another site claims. */
+  readonly uncontested: Caches;
+  /** The book of controllers in shadow mode. */
+  readonly decisions: DecisionBook;
+  /** False under policy `kubernetes`, which has no safety valve. */
+  readonly hasValve: boolean;
+  readonly executorOf: (counter: ActCounter | undefined, parts: ExecutorParts) => Executor;
+  readonly valveOf: (counter: ActCounter | undefined) => ValveAt;
+}
+
+/** What controllers in shadow mode read and write. Only agents that have such controllers load this file. */
+export function termShadow(
+  ambient: Ambient,
+  { config, current, reader, uncontested, decisions, hasValve, executorOf, valveOf }: TermShadowDeps,
+): TermShadow {
+  const { clock } = ambient;
+  const site = new OverlaidSite(clock, uncontested);
+  const client = new ShadowClient(clock, { site, reader });
+  const counter = hasValve ? new ShadowValve(ambient) : undefined;
+  const realActs = new RealActs({
+    caches: uncontested,
+    book: decisions,
+    acts: actsIn(config),
+    verdictOn: (board) => current.site?.boards.get(board)?.verdict,
+  });
+  return {
+    caches: site,
+    client,
+    decisions,
+    executor: executorOf(counter, { client, events: noEvents, decisions }),
+    valveAt: valveOf(counter),
+    async run(term) {
+      counter?.begin();
+      const end = realActs.follow(term);
+      try {
+        await site.run(term.signal);
+      } finally {
+        end();
+        counter?.end();
+      }
+    },
+  };
+}
+
+/** The acts of the controllers in shadow mode. */
+const actsIn = (config: Config): ReadonlySet<RecordedAct> =>
+  new Set<RecordedAct>([
+    ...(isShadowed(config, "nodeLifecycle") ? (["board-marked", "board-tainted"] as const) : []),
+    ...(isShadowed(config, "taintEviction") ? (["pod-evicted"] as const) : []),
+    ...(isShadowed(config, "podGC") ? (["pod-collected"] as const) : []),
+  ]);
+
+/** Controllers in shadow mode announce nothing. */
+const noEvents: EventSink = { record: () => {} };

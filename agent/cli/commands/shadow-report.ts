@@ -1,0 +1,102 @@
+import { exit } from "../../base/exit-codes.ts";
+import type { Io, Run } from "../../base/io.ts";
+import { counted } from "../../base/text/counted.ts";
+import { wrap } from "../../base/text/wrap.ts";
+import { formatDuration, parseDuration } from "../../base/time/duration.ts";
+import type { DecisionRecord } from "../../decisions/decision-record.ts";
+import {
+  type ComparedAct,
+  type Comparison,
+  comparedText,
+  compareShadow,
+  differences,
+} from "../../decisions/shadow-report.ts";
+import { reportWidth } from "../../doctor/report.ts";
+import { recordsOf } from "./why/decision-source.ts";
+import { Times } from "./why/times.ts";
+
+/** Records in one answer of the agent, which is its limit. */
+const page = 50;
+/** More records than a board keeps. */
+const most = 1000;
+const defaultSince = "24h";
+
+/**
+ * `siteward shadow report`: what controllers in shadow mode would have done, next to what other programs did, from this
+ * board's records.
+ */
+export const report: Run = async (io, args) => {
+  const since = args.values.get("since") ?? defaultSince;
+  const span = parseDuration(since);
+  if (span === undefined || !(span > 0)) {
+    io.stderr.line(`siteward: shadow report: --since ${since} is not a duration such as 24h`);
+    return exit.usage;
+  }
+  const found = new Map<string, DecisionRecord>();
+  let isWhole = false;
+  let board = "";
+  for (let skip = 0; !isWhole && skip < most; ) {
+    const known = await recordsOf(io, args, { most: page, ...(skip > 0 && { skip }) });
+    if (typeof known === "number") return known;
+    board = known.board;
+    // A record that changes between two answers moves to the end, and is then in both.
+    for (const record of known.records) found.set(`${record.act} ${record.on.uid} ${record.first.at}`, record);
+    skip += known.records.length;
+    isWhole = known.records.length === 0;
+  }
+  const times = new Times(io.clock.now());
+  const from = io.clock.now().wall - span;
+  const isRecent = ({ last }: DecisionRecord): boolean => !(times.when(last) < from);
+  const compared = compareShadow([...found.values()].filter(isRecent), times.when);
+  if (args.flags.has("json")) io.stdout.json({ board, since, acts: compared }, 2);
+  else print(io, compared, { board, since, times });
+  return exit.ok;
+};
+
+function print(
+  io: Io,
+  compared: readonly ComparedAct[],
+  { board, since, times }: { readonly board: string; readonly since: string; readonly times: Times },
+): void {
+  const { stdout } = io;
+  const width = reportWidth(stdout);
+  if (compared.length === 0) {
+    stdout.line(`${board} has no record of the last ${since} of a controller in shadow mode.`);
+    return;
+  }
+  const different = compared.filter(({ comparison }) => differences.includes(comparison)).length;
+  stdout.line(
+    `${counted(compared.length, "act")} in the last ${since}, ${counted(different, "difference")}, as recorded by ${board}`,
+  );
+  let last: Comparison | undefined;
+  for (const act of compared) {
+    if (act.comparison !== last) {
+      stdout.line("");
+      stdout.line(`${titles[act.comparison]}:`);
+      last = act.comparison;
+    }
+    const text = `${comparedText(act)}: ${detailOf(act, times)}`;
+    for (const [index, line] of wrap(text, width - 4).entries()) stdout.line(`${index === 0 ? "  " : "    "}${line}`);
+  }
+}
+
+const titles: Readonly<Record<Comparison, string>> = {
+  "held here": "Done by others, and held back by siteward",
+  "others only": "Done by others, without a decision of siteward",
+  "never done": "Siteward would have done it, and nobody did",
+  "would fail": "Siteward would have tried it in vain",
+  both: "Done by others, and siteward would have done it",
+  neither: "Held back by siteward, and done by nobody",
+};
+
+function detailOf({ would, real, laterMs, verdict }: ComparedAct, times: Times): string {
+  const decided = would && `${would.state === "done" ? "would have been done" : would.state} ${times.moment(would.at)}`;
+  const why = would?.why === undefined ? undefined : `(${would.why})`;
+  const shift =
+    laterMs === undefined
+      ? ""
+      : `, ${formatDuration(Math.abs(laterMs))} ${laterMs < 0 ? "earlier" : "later"} than here`;
+  const done = real && `really done ${times.moment(real)}${shift}`;
+  const known = verdict === undefined ? undefined : `siteward's verdict on the board was ${verdict}`;
+  return [[decided, why].filter(Boolean).join(" "), done, known].filter(Boolean).join("; ");
+}

@@ -1,0 +1,132 @@
+import type { Millis } from "../base/clock.ts";
+import { type DecisionRecord, restraintNow, type StoredMoment, subjectText } from "./decision-record.ts";
+import type { RecordedAct } from "./grounds.ts";
+import { doneText, restraintText } from "./sentences.ts";
+
+/**
+ * How what controllers in shadow mode would have done compares with what other programs did. The first four are
+ * differences.
+ */
+export type Comparison =
+  /** Others did it, and siteward would have held it back. */
+  | "held here"
+  /** Others did it, and siteward decided nothing about it: it would not have done it, or came later. */
+  | "others only"
+  /** Siteward would have done it, and nobody did. */
+  | "never done"
+  /** Siteward would have tried it in vain. */
+  | "would fail"
+  /** Both. */
+  | "both"
+  /** Siteward would have held it back, and nobody did it. */
+  | "neither";
+
+/** An act on an object, as it would have been, and as it was. */
+export interface ComparedAct {
+  readonly comparison: Comparison;
+  readonly act: RecordedAct;
+  /** node/NAME or pod/NAMESPACE/NAME. */
+  readonly object: string;
+  readonly board: string;
+  /** What was decided last, and when; absent if nothing was. */
+  readonly would?: { readonly state: DecisionRecord["state"]; readonly at: StoredMoment; readonly why?: string };
+  /** When another program was seen to have done it; absent if none was. */
+  readonly real?: StoredMoment;
+  /** How much later than here it was really done; negative if earlier. */
+  readonly laterMs?: Millis;
+  /** Our verdict about the board when others acted without a decision here. */
+  readonly verdict?: string;
+}
+
+/** Differences first. */
+const order: readonly Comparison[] = ["held here", "others only", "never done", "would fail", "both", "neither"];
+
+/** How many of these are differences. */
+export const differences: readonly Comparison[] = order.slice(0, 4);
+
+/** An act that others do later than this, or earlier, is another story of the same object. */
+const sameStory: Millis = 3_600_000;
+
+/**
+ * Compares the records of controllers in shadow mode with what was seen of other programs. `when`: the time of a
+ * moment, comparable between records.
+ */
+export function compareShadow(
+  records: readonly DecisionRecord[],
+  when: (moment: StoredMoment) => Millis,
+): readonly ComparedAct[] {
+  const shadowed = records.filter(({ shadow }) => shadow);
+  const seen = new Set(shadowed.filter(isSeen));
+  const compared = shadowed
+    .filter((record) => !isSeen(record))
+    .toSorted((a, b) => when(a.last) - when(b.last))
+    .map((record): ComparedAct => {
+      const real = nearest(record, seen, when);
+      if (real) seen.delete(real);
+      return comparedWith(record, real, when);
+    });
+  const others = [...seen].map((record): ComparedAct => {
+    const { because, last } = record;
+    const verdict = because.kind === "seen" ? because.verdict : undefined;
+    return { comparison: "others only", ...named(record), real: last, ...(verdict !== undefined && { verdict }) };
+  });
+  const timeOf = ({ would, real }: ComparedAct): Millis => {
+    const moment = would?.at ?? real;
+    return moment ? when(moment) : 0;
+  };
+  return [...compared, ...others].toSorted(
+    (a, b) => order.indexOf(a.comparison) - order.indexOf(b.comparison) || timeOf(a) - timeOf(b),
+  );
+}
+
+const isSeen = ({ because }: DecisionRecord): boolean => because.kind === "seen";
+
+/** The real act on the same object that is nearest in time. */
+function nearest(
+  { act, on, last }: DecisionRecord,
+  seen: ReadonlySet<DecisionRecord>,
+  when: (moment: StoredMoment) => Millis,
+): DecisionRecord | undefined {
+  const distance = (record: DecisionRecord): Millis => Math.abs(when(record.last) - when(last));
+  return [...seen]
+    .filter((record) => record.act === act && record.on.uid === on.uid && distance(record) <= sameStory)
+    .toSorted((a, b) => distance(a) - distance(b))[0];
+}
+
+function comparedWith(
+  record: DecisionRecord,
+  real: DecisionRecord | undefined,
+  when: (moment: StoredMoment) => Millis,
+): ComparedAct {
+  const { state, last, restraints, error } = record;
+  const restraint = restraintNow(record) ?? (state === "lapsed" ? restraints.at(-1) : undefined);
+  const why = state === "failed" ? error : restraint && restraintText(restraint);
+  const laterMs = real && when(real.last) - when(last);
+  return {
+    comparison: comparisonOf(state, real !== undefined),
+    ...named(record),
+    would: { state, at: last, ...(why !== undefined && { why }) },
+    ...(real && { real: real.last }),
+    ...(laterMs !== undefined && Number.isFinite(laterMs) && { laterMs: Math.round(laterMs) }),
+  };
+}
+
+function comparisonOf(state: DecisionRecord["state"], isReal: boolean): Comparison {
+  switch (state) {
+    case "done":
+      return isReal ? "both" : "never done";
+    case "failed":
+      return isReal ? "both" : "would fail";
+    default:
+      return isReal ? "held here" : "neither";
+  }
+}
+
+const named = ({ act, on, board }: DecisionRecord): Pick<ComparedAct, "act" | "object" | "board"> => ({
+  act,
+  object: subjectText(on),
+  board,
+});
+
+/** The act in words: "pod/default/web-1 evicted from pi-3". */
+export const comparedText = ({ object, act, board }: ComparedAct): string => `${object} ${doneText({ act, board })}`;

@@ -1,0 +1,100 @@
+import { conditionOf } from "../api/conditions.ts";
+import type { Node, Pod } from "../api/core.ts";
+import type { KubeObject } from "../api/meta.ts";
+import { controllerOf } from "../api/owners.ts";
+import { boardOf, isTerminating } from "../api/pods.ts";
+import { nodes, pods, type Resource } from "../api/resources.ts";
+import { isLifecycleKey, noExecuteTaints } from "../api/taints.ts";
+import type { DecidedAct } from "../decisions/decision-book.ts";
+import type { RecordedAct, VerdictName } from "../decisions/grounds.ts";
+import { refTo, subjectOf } from "../execution/actions.ts";
+import type { Term } from "../execution/fence.ts";
+import type { ObjectChange } from "../loop/controller.ts";
+import type { Caches } from "../loop/site-view.ts";
+
+/** A real act of another program. */
+export interface RealAct {
+  readonly act: RecordedAct;
+  readonly object: KubeObject;
+  readonly resource: Resource<KubeObject>;
+  readonly board: string;
+}
+
+export interface RealActsDeps {
+  readonly caches: Caches;
+  readonly book: { seen(act: DecidedAct): void };
+  /** The acts of controllers in shadow mode: this agent does none of them. */
+  readonly acts: ReadonlySet<RecordedAct>;
+  /** Our verdict about a board now; undefined if there is none. */
+  readonly verdictOn: (board: string) => { readonly verdict: VerdictName; readonly rule: string } | undefined;
+}
+
+/** Records what other programs really do with boards and their pods, next to what shadowed controllers would do. */
+export class RealActs {
+  readonly #deps: RealActsDeps;
+
+  constructor(deps: RealActsDeps) {
+    this.#deps = deps;
+  }
+
+  /** Follows the caches until the returned function is called. */
+  follow(term: Term): () => void {
+    const { caches } = this.#deps;
+    const cached = caches.informer(nodes).lister;
+    const ends = [
+      caches.informer(nodes).onChange((changes) => {
+        for (const change of changes) this.#record(actsOnBoard(change), term);
+      }),
+      caches.informer(pods).onChange((changes) => {
+        for (const change of changes) {
+          const board = change.before && boardOf(change.before);
+          this.#record(actsOnPod(change, board === undefined ? undefined : cached.get(board)), term);
+        }
+      }),
+    ];
+    return () => {
+      for (const end of ends) end();
+    };
+  }
+
+  #record(found: readonly RealAct[], term: Term): void {
+    const { book, acts, verdictOn } = this.#deps;
+    for (const { act, object, resource, board } of found) {
+      if (!acts.has(act)) continue;
+      const known = verdictOn(board);
+      const because = { kind: "seen", ...(known && { verdict: known.verdict, rule: known.rule }) } as const;
+      const on = subjectOf(refTo(resource, object));
+      book.seen({ on, by: "another program", term: term.number, grounds: { act, board, because, gate: {} } });
+    }
+  }
+}
+
+/** What a change of a Node says was done to its board. */
+export function actsOnBoard({ before, after }: ObjectChange<Node>): readonly RealAct[] {
+  if (before === undefined || after === undefined || before.metadata.uid !== after.metadata.uid) return [];
+  const found = (act: RecordedAct): RealAct => ({ act, object: after, resource: nodes, board: after.metadata.name });
+  const isMarked = (node: Node): boolean => conditionOf(node.status?.conditions, "Ready")?.status === "Unknown";
+  const isTainted = (node: Node): boolean => noExecuteTaints(node).some(({ key }) => isLifecycleKey(key));
+  return [
+    ...(isMarked(after) && !isMarked(before) ? [found("board-marked")] : []),
+    ...(isTainted(after) && !isTainted(before) ? [found("board-tainted")] : []),
+  ];
+}
+
+/**
+ * What a change of a pod says was done to it: evicted if it was deleted on a board that is tainted as not ready or
+ * unreachable, collected if its board has no Node. `node`: that of its board. A person may have deleted it all the same.
+ */
+export function actsOnPod(change: ObjectChange<Pod>, node: Node | undefined): readonly RealAct[] {
+  const { before, after } = change;
+  // A pod that left the site's selection was not deleted.
+  if (before === undefined || isTerminating(before) || ("released" in change && change.released === true)) return [];
+  // Its DaemonSet's controller deletes it, which may be ours; it tolerates these taints.
+  if (controllerOf(before)?.kind === "DaemonSet") return [];
+  const isDeleted = after === undefined || after.metadata.uid !== before.metadata.uid || isTerminating(after);
+  const board = boardOf(before);
+  if (!isDeleted || board === undefined) return [];
+  const found = (act: RecordedAct): readonly RealAct[] => [{ act, object: before, resource: pods, board }];
+  if (node === undefined) return found("pod-collected");
+  return noExecuteTaints(node).some(({ key }) => isLifecycleKey(key)) ? found("pod-evicted") : [];
+}

@@ -1,0 +1,53 @@
+import { expect, test } from "vitest";
+import type { Effect } from "../../../../agent/commands/desk/controls.ts";
+import type { OperationsDeps } from "../../../../agent/commands/operations/deps.ts";
+import { AgentSiteControls } from "../../../../agent/commands/operations/site-controls.ts";
+import { TestTerm } from "../../../support/small-api.ts";
+
+type Mode = "act" | "shadow" | "off";
+const alice = { by: "ops:alice", reason: undefined };
+const { signal } = new AbortController();
+
+/** A leader that knows no board: an order that is not refused for another reason ends with 404. */
+function controls(nodeLifecycle: Mode, taintEviction: Mode, podGC: Mode): AgentSiteControls {
+  const deps = {
+    config: {
+      board: { node: "pi-1" },
+      controllers: {
+        nodeLifecycle: { mode: nodeLifecycle },
+        taintEviction: { mode: taintEviction },
+        podGC: { mode: podGC },
+      },
+    },
+    elector: { view: () => ({ role: "leader", holder: "pi-1", term: 3 }) },
+    current: { term: new TestTerm() },
+    caches: { informer: () => ({ lister: { get: () => undefined, list: () => [].values() } }) },
+  } as unknown as OperationsDeps;
+  return new AgentSiteControls(deps);
+}
+
+const codeOf = (effect: Effect): string => ("code" in effect ? `${effect.code} ${effect.error}` : effect.outcome);
+
+test("orders that a controller in shadow mode would have to carry out are refused, before anything is looked up", async () => {
+  const shadowed = controls("shadow", "shadow", "shadow");
+  const zone = await shadowed.confirmZoneDead("zone-a", 1000, alice, false, signal);
+  expect(zone).toMatchObject({
+    code: 409,
+    error: "shadow",
+    message:
+      "controllers.nodeLifecycle.mode, controllers.taintEviction.mode are shadow: siteward writes nothing for them, so this order would have no effect",
+    result: { settings: ["controllers.nodeLifecycle.mode", "controllers.taintEviction.mode"] },
+  });
+  expect(codeOf(await shadowed.confirmBoardDead("pi-3", alice, true, signal))).toBe("409 shadow");
+});
+
+test("an order is refused if one of the controllers that it needs is in shadow mode, and not because of others", async () => {
+  const zone = async (...modes: [Mode, Mode, Mode]) =>
+    codeOf(await controls(...modes).confirmZoneDead("zone-a", 1000, alice, false, signal));
+  const board = async (...modes: [Mode, Mode, Mode]) =>
+    codeOf(await controls(...modes).confirmBoardDead("pi-3", alice, false, signal));
+  expect(await zone("act", "shadow", "act")).toBe("409 shadow");
+  expect(await zone("act", "act", "shadow")).toMatch(/^404/);
+  expect(await board("act", "act", "shadow")).toBe("409 shadow");
+  expect(await board("act", "shadow", "act")).toMatch(/^404/);
+});

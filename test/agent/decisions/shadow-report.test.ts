@@ -1,0 +1,96 @@
+import { expect, test } from "vitest";
+import type { DecisionRecord } from "../../../agent/decisions/decision-record.ts";
+import { compareShadow } from "../../../agent/decisions/shadow-report.ts";
+
+const minute = 60_000;
+const at = (minutes: number) => ({ at: "", boot: "b1", mono: minutes * minute });
+const because = { kind: "taints", taints: [], toleratedMs: 0, ranMs: 0 } as const;
+
+/** What siteward would have done with a pod. */
+const would = (name: string, minutes: number, more: Partial<DecisionRecord> = {}): DecisionRecord => ({
+  v: 1,
+  shadow: true,
+  act: "pod-evicted",
+  on: { kind: "Pod", namespace: "default", name, uid: `uid-${name}` },
+  board: "pi-3",
+  by: "taint-eviction",
+  leader: "pi-1",
+  term: 3,
+  because,
+  state: "done",
+  first: at(minutes),
+  last: at(minutes),
+  restraints: [],
+  failures: 0,
+  ...more,
+});
+const seen = (name: string, minutes: number, more: Partial<DecisionRecord> = {}): DecisionRecord =>
+  would(name, minutes, { by: "another program", because: { kind: "seen", verdict: "cut-off", rule: "" }, ...more });
+
+const compared = (...records: readonly DecisionRecord[]) =>
+  compareShadow(records, ({ mono }) => mono).map(({ comparison, object, laterMs, would: decided, verdict }) =>
+    [
+      comparison,
+      object.replace("pod/default/", ""),
+      ...(laterMs === undefined ? [] : [`${laterMs / minute} min`]),
+      decided?.why,
+      verdict,
+    ]
+      .filter((one) => one !== undefined)
+      .join(" "),
+  );
+
+const quarantine = [{ why: "quarantine", since: at(0) }] as const;
+const why = "after an outage, not every board had sent a heartbeat yet";
+
+test("what both did is listed with the time between, what only one of them did as a difference, and those come first", () => {
+  expect(
+    compared(
+      would("both", 1),
+      seen("both", 3),
+      would("alone", 1),
+      seen("theirs", 2),
+      would("kept", 1, { state: "held", restraints: quarantine }),
+      would("held", 1, { state: "held", restraints: quarantine }),
+      seen("held", 2),
+      would("vain", 1, { state: "failed", error: "conflict" }),
+    ),
+  ).toEqual([
+    `held here held 1 min ${why}`,
+    "others only theirs cut-off",
+    "never done alone",
+    "would fail vain conflict",
+    "both both 2 min",
+    `neither kept ${why}`,
+  ]);
+});
+
+test("an act that was held until others did it has lapsed, and counts as held back", () => {
+  expect(compared(would("web", 5, { state: "lapsed", restraints: quarantine }), seen("web", 5))).toEqual([
+    `held here web 0 min ${why}`,
+  ]);
+});
+
+test("several stories of one object are each compared with the nearest real act, up to an hour away", () => {
+  expect(compared(would("web", 0), seen("web", 1), would("web", 100), seen("web", 98))).toEqual([
+    "both web 1 min",
+    "both web -2 min",
+  ]);
+  expect(compared(would("web", 0), seen("web", 50), seen("web", 1))).toEqual([
+    "others only web cut-off",
+    "both web 1 min",
+  ]);
+  expect(compared(would("web", 0), seen("web", 60))).toEqual(["both web 60 min"]);
+  expect(compared(would("web", 0), seen("web", 61))).toEqual(["others only web cut-off", "never done web"]);
+});
+
+test("another act or another object of the same name is not the same, and records of acts that were done are left out", () => {
+  expect(compared(would("web", 0), seen("web", 1, { act: "pod-collected" }))).toEqual([
+    "others only web cut-off",
+    "never done web",
+  ]);
+  const another = { ...would("web", 0).on, uid: "another" };
+  expect(compared(would("web", 0), seen("web", 1, { on: another }))).toHaveLength(2);
+  const { shadow: _, ...act } = would("web", 0);
+  expect(compared(act)).toEqual([]);
+});

@@ -1,0 +1,73 @@
+import { describe, expect, test } from "vitest";
+import { loadConfig } from "../../../agent/config/load.ts";
+import type { Config } from "../../../agent/config/settings.ts";
+import { firstMemory } from "../../../agent/controllers/node-lifecycle/memory.ts";
+import { budgetAnnotation, encodeBudget } from "../../../agent/controllers/node-lifecycle/zones/budget-annotation.ts";
+import type { TermLoopsDeps } from "../../../agent/leading/control-loops.ts";
+import { TermWork, type TermWorkDeps } from "../../../agent/leading/term-work.ts";
+import { memoryArea } from "../../../agent/loop/memory-store.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
+import { RecordingLog } from "../../support/recording-log.ts";
+import { SeededRandom } from "../../support/seeded-random.ts";
+import { TestTerm } from "../../support/small-api.ts";
+import { defaults } from "../controllers/site-model.ts";
+
+const { config } = loadConfig({ file: undefined, env: {}, hostname: "pi-1", profile: undefined });
+
+/** A term in which this board led before, and whose work ends as soon as the loops would be built. */
+function setUp(controllers: Partial<Config["controllers"]>) {
+  const clock = new FakeClock();
+  const cleared: string[] = [];
+  let loops: TermLoopsDeps | undefined;
+  const deps = {
+    config: { ...config, controllers: { ...config.controllers, ...controllers } },
+    identity: "pi-1_a",
+    verdictDeps: { settings: defaults },
+    memo: { clear: (area: string) => cleared.push(area) },
+    leaderMemo: { beginTerm: () => true },
+    informers: { informer: () => ({ lister: { list: () => [] } }) },
+    current: { site: firstMemory, begin: () => {}, end: () => {}, judgeMemory: () => "no judge" },
+    failing: { forget: () => {} },
+    holds: { begin: () => {}, end: () => {} },
+    controllers: async () => ({
+      controlLoops: (_: unknown, built: TermLoopsDeps) => {
+        loops = built;
+        throw new Error("the story ends here");
+      },
+    }),
+    statusChanged: () => {},
+  } as unknown as TermWorkDeps;
+  const work = new TermWork({ clock, random: new SeededRandom(), log: new RecordingLog() }, deps);
+  const annotations = { [budgetAnnotation]: encodeBudget(firstMemory, clock.now()) };
+  const lead = async () => {
+    const found = { lease: "uid", annotations, written: clock.now() };
+    await expect(work.lead(new TestTerm(), found)).rejects.toThrow("the story ends here");
+    return loops;
+  };
+  return { work, lead, cleared };
+}
+
+const shadow = { mode: "shadow" } as const;
+
+describe("what is only pretended in shadow mode is not passed on", () => {
+  test("the zone budgets and running taints go from leader to leader while boards are really tainted", async () => {
+    const { work, lead } = setUp({});
+    expect(work.budget()).toBeDefined();
+    expect((await lead())?.taintEviction.inherited()).toBeDefined();
+  });
+
+  test("not while the judge of boards is in shadow mode, and what an earlier leader left on the Lease is outdated", async () => {
+    const { work, lead } = setUp({ nodeLifecycle: shadow });
+    expect(work.budget()).toBeUndefined();
+    expect((await lead())?.taintEviction.inherited()).toBeUndefined();
+  });
+
+  test("stored toleration times end when taint eviction is in shadow mode, as it does not continue them", async () => {
+    const acting = setUp({});
+    await acting.lead();
+    expect(acting.cleared).toEqual([]);
+    const shadowed = setUp({ taintEviction: shadow });
+    await shadowed.lead();
+    expect(shadowed.cleared).toEqual([memoryArea("taint-eviction")]);
+  });
+});

@@ -1,0 +1,90 @@
+import { describe, expect, test } from "vitest";
+import { nodes, pods } from "../../../agent/api/resources.ts";
+import type { DecidedAct } from "../../../agent/decisions/decision-book.ts";
+import type { RecordedAct } from "../../../agent/decisions/grounds.ts";
+import { actsOnPod, RealActs } from "../../../agent/shadow/real-acts.ts";
+import { type NodeOptions, node, pod, taint } from "../../support/builders.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
+import { TestTerm } from "../../support/small-api.ts";
+import { SiteInMemory } from "./site-in-memory.ts";
+
+const all: readonly RecordedAct[] = ["board-marked", "board-tainted", "pod-evicted", "pod-collected"];
+
+async function setUp(acts: readonly RecordedAct[] = all) {
+  const site = new SiteInMemory(new FakeClock());
+  const seen: DecidedAct[] = [];
+  const real = new RealActs({
+    caches: site,
+    book: { seen: (act) => seen.push(act) },
+    acts: new Set(acts),
+    verdictOn: (board) => (board === "pi-3" ? { verdict: "cut-off", rule: "it answers on the LAN" } : undefined),
+  });
+  const board = (options: NodeOptions = {}) => site.put(nodes, node("pi-3", options));
+  await board();
+  await site.put(pods, pod("web", { on: "pi-3" }));
+  const end = real.follow(new TestTerm(7));
+  const found = () => seen.map(({ grounds, on }) => `${grounds.act} ${on.name}`);
+  return { site, seen, board, found, end };
+}
+
+const silent: NodeOptions = { conditions: { Ready: "Unknown" } };
+const tainted: NodeOptions = { ...silent, taints: [taint("unreachable:NoExecute")] };
+
+describe("what other programs do", () => {
+  test("to a silent board and its pods is recorded once, with our verdict at that time", async () => {
+    const { site, seen, board, found } = await setUp();
+    await board(silent);
+    await board(tainted);
+    await board({ ...tainted, labels: { other: "change" } });
+    await board({ ...silent, taints: [taint("not-ready:NoExecute")] });
+    await site.put(pods, pod("web", { on: "pi-3", deletionTimestamp: "2026-01-01T00:02:00Z" }));
+    await site.remove(pods, "default/web");
+    expect(found()).toEqual(["board-marked pi-3", "board-tainted pi-3", "pod-evicted web"]);
+    expect(seen[0]).toMatchObject({
+      by: "another program",
+      term: 7,
+      on: { kind: "Node", name: "pi-3", uid: "uid-pi-3" },
+      grounds: { board: "pi-3", because: { kind: "seen", verdict: "cut-off", rule: "it answers on the LAN" } },
+    });
+  });
+
+  test("to the pods of a deleted board is recorded as collected", async () => {
+    const { site, found } = await setUp();
+    await site.remove(nodes, "pi-3");
+    await site.remove(pods, "default/web");
+    expect(found()).toEqual(["pod-collected web"]);
+  });
+
+  test("is not recorded if this agent does it itself, nor after the term", async () => {
+    const { site, board, found, end } = await setUp(["pod-evicted"]);
+    await board(tainted);
+    expect(found()).toEqual([]);
+    end();
+    await site.remove(pods, "default/web");
+    expect(found()).toEqual([]);
+  });
+
+  test.each<[string, (site: SiteInMemory, board: (options?: NodeOptions) => Promise<unknown>) => Promise<unknown>]>([
+    ["a rollout deletes a pod on a healthy board", (site) => site.remove(pods, "default/web")],
+    ["a board reports itself not ready", (_, board) => board({ conditions: { Ready: "False" } })],
+    ["another taint is set", (_, board) => board({ taints: [taint("maintenance:NoExecute")] })],
+    ["a new Node arrives tainted", (_, board) => board({ ...tainted, uid: "another" })],
+  ])("is not concluded if %s", async (_, happens) => {
+    const { site, board, found } = await setUp();
+    await happens(site, board);
+    expect(found()).toEqual([]);
+  });
+
+  test("is not concluded from a daemon pod, which its own controller replaces", () => {
+    const before = pod("logs", { on: "pi-3", owner: "DaemonSet" });
+    expect(actsOnPod({ key: "default/logs", before, after: undefined }, node("pi-3", tainted))).toEqual([]);
+  });
+
+  test("is not concluded from a pod that only left the site's selection", () => {
+    const before = pod("web", { on: "pi-3" });
+    const left = { key: "default/web", before, after: undefined, released: true } as const;
+    expect(actsOnPod(left, undefined)).toEqual([]);
+    const { released: _, ...deleted } = left;
+    expect(actsOnPod(deleted, undefined)).toHaveLength(1);
+  });
+});
