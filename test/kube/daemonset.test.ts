@@ -87,10 +87,11 @@ describe.skipIf(missingAssets())("daemon pods on a real kube-apiserver without a
     await site.cluster.request("POST", sets, { metadata: { name: "agent" }, spec });
     await until("both run", async () => (await running(1)).length === 2, 30);
     expect((await running(1)).map(({ spec }) => spec.nodeName).sort()).toEqual(["n1", "n2"]);
-    const waiting = (await list<PodObject>(pods)).find(({ spec }) => spec.nodeName === undefined);
-    const schedulingMessage = (): string | undefined =>
-      waiting?.status.conditions?.find(({ type }) => type === "PodScheduled")?.message;
-    expect(schedulingMessage()).toBe("Insufficient cpu");
+    const whyPending = async (): Promise<string | undefined> => {
+      const waiting = (await list<PodObject>(pods)).find(({ spec }) => spec.nodeName === undefined);
+      return waiting?.status.conditions?.find(({ type }) => type === "PodScheduled")?.message;
+    };
+    await until("the third pod says why it waits", async () => (await whyPending()) === "Insufficient cpu", 20);
     await kubectl("label", "node", "n3", "kubernetes.io/os=other", "--overwrite");
     await until("no pod is pending", async () => (await list(pods)).length === 2, 20);
     expect(await kubectl("rollout", "status", "daemonset/agent", "--timeout=30s")).toContain("successfully rolled out");

@@ -151,8 +151,9 @@ describe.skipIf(whyNot !== undefined)("boards with an uplink and a LAN of their 
     await expectNoHarm(25);
     expect(await why(board)).toContain("held");
     await until("another board leads", () => site.leading !== isolated && site.leader?.isReady === true, 60);
-    await expectNoHarm(15);
-    expect(await why(board)).toContain("it answers on the LAN");
+    const isHeard = async (): Promise<boolean> => (await why(board)).includes("it answers on the LAN");
+    await until("the new leader has heard it", isHeard, 60);
+    await expectNoHarm(10);
     network.mend();
     await until("it is ready", async () => (await kube.ready(board)) === "True", 60);
   });
