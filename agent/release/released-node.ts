@@ -15,17 +15,17 @@ const ownKeys: readonly string[] = Object.values(taintKeys);
 export const ownPrefix = "siteward.dev/";
 
 /**
- * The parts that a release removes from this Node. The node lifecycle taints are siteward's verdicts; the next
- * controller sets its own. The out-of-service taint is removed only if an annotation says that a siteward command set
- * it.
+ * The parts that a release removes from this Node. The node lifecycle taints are siteward's verdicts, unless it judges in
+ * shadow mode (`keepsTaints`); the next controller sets its own. The out-of-service taint is removed only if an annotation
+ * says that a siteward command set it.
  */
-export function leavingOf(node: Node): NodeRemovals {
+export function leavingOf(node: Node, { keepsTaints }: { readonly keepsTaints: boolean }): NodeRemovals {
   const { annotations = {} } = node.metadata;
   const isOutOfService = outOfServiceAnnotation in annotations && taintOf(node, outOfService) !== undefined;
   const conditions = Array.isArray(node.status?.conditions) ? node.status.conditions : [];
   return {
     taints: [
-      ...taintsOf(node).filter(({ key }) => ownKeys.includes(key)),
+      ...taintsOf(node).filter(({ key }) => !keepsTaints && ownKeys.includes(key)),
       ...(isOutOfService ? [outOfService] : []),
     ].map(({ key, effect }) => ({ key, effect })),
     annotations: Object.keys(annotations).filter((name) => name.startsWith(ownPrefix)),

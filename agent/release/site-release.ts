@@ -30,6 +30,8 @@ export interface SiteReleaseDeps {
   readonly leaseNamespaces: readonly string[];
   /** The holder of the site's Lease during the release. */
   readonly identity: string;
+  /** Whether the taints of silent boards are those of another controller, because siteward only judges in shadow mode. */
+  readonly keepsTaints: boolean;
   /** Reports all changes without making them. */
   readonly dryRun: boolean;
   /** Prints a line about a change that was made, or would be. */
@@ -163,7 +165,7 @@ export class SiteRelease {
           // The taints of a board that an older site claims belong to that site.
           if (claims.claimant(node.metadata.labels) !== undefined) return;
           seen++;
-          if (!isNothing(leavingOf(node))) names.push(node.metadata.name);
+          if (!isNothing(leavingOf(node, this.#deps))) names.push(node.metadata.name);
         },
         signal,
       );
@@ -183,7 +185,7 @@ export class SiteRelease {
     for (let tries = 1; ; tries++) {
       try {
         const node = await client.get<Node>(nodes, { name }, signal);
-        const leaving = leavingOf(node);
+        const leaving = leavingOf(node, this.#deps);
         if (isNothing(leaving)) return false;
         if (!dryRun) await this.#write(node, leaving, signal);
         print(`node ${name}: ${dryRun ? "would remove" : "removed"} ${leavingText(leaving)}`);
@@ -204,7 +206,7 @@ export class SiteRelease {
     if (leaving.taints.length + leaving.annotations.length === 0) return;
     // The first write changed the resourceVersion, so the Node is read again for the second one.
     const current = leaving.conditions.length > 0 ? await client.get<Node>(nodes, { name }, signal) : node;
-    await client.patch<Node>(nodes, { name }, "merge", metadataPatch(current, leavingOf(current)), write);
+    await client.patch<Node>(nodes, { name }, "merge", metadataPatch(current, leavingOf(current, this.#deps)), write);
   }
 
   /**

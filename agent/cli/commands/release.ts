@@ -6,6 +6,7 @@ import { KubeClient } from "../../client/kube-client.ts";
 import { RequestLimiter } from "../../client/request-limiter.ts";
 import { Traffic } from "../../client/traffic.ts";
 import { leaseNamespaces } from "../../config/claim-settings.ts";
+import { isShadowed } from "../../config/shadow-mode.ts";
 import { askedCredentials, transportOf } from "../../process/api-access.ts";
 import { configOf } from "../../process/load-config.ts";
 import { version } from "../../process/version.ts";
@@ -38,6 +39,7 @@ export async function run(io: Io, { flags, values }: Args): Promise<number> {
       namespace: config.leader.namespace,
       leaseNamespaces: leaseNamespaces(config.leader),
       identity: identityOf(`release-by-${config.board.name}`, io.random),
+      keepsTaints: isShadowed(config, "nodeLifecycle"),
       dryRun,
       print: (line) => io.stdout.line(line),
     });
