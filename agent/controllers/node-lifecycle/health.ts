@@ -57,15 +57,22 @@ export interface NodeHealth {
   /** When the board last gave a sign of life; undefined if it has given none since we began to watch it. */
   readonly reportedAt: Instant | undefined;
   /**
-   * When the kubelet first reported its status after the end of the last outage, after we began to watch the board, or
-   * after we marked it as silent, whichever was last. Older than the end of the last outage if the kubelet has not
-   * reported since then; undefined if it never has.
+   * When the kubelet first reported its status after the end of the last outage, or after we began to watch the board
+   * if that was later. Older than the end of the last outage if the kubelet has not reported since then; undefined if
+   * it never has.
    */
   readonly statusAt: Instant | undefined;
-  /** When we last marked the board as silent; undefined if we have not. */
-  readonly markedAt?: Instant | undefined;
-  /** Timestamps of the Ready condition; undefined if the board has none. */
-  readonly ready: { readonly heartbeat: string | undefined; readonly transition: string | undefined } | undefined;
+  /** When the kubelet last reported its status after a leader had marked the board as silent; undefined if it has not. */
+  readonly returnedAt?: Instant | undefined;
+  /** The Ready condition; undefined if the board has none. */
+  readonly ready:
+    | {
+        readonly heartbeat: string | undefined;
+        readonly transition: string | undefined;
+        /** Whether a leader has marked the board as silent. */
+        readonly isUnknown: boolean;
+      }
+    | undefined;
   /** resourceVersion of the board's Lease when it was last seen; undefined if none was seen. */
   readonly lease: string | undefined;
   /** True if the last sign of life came from the board's status, not from its Lease. */
@@ -287,11 +294,17 @@ function withStatus(last: NodeHealth, node: Node, { restoredAt }: Link, now: Ins
   const beat = beatOf(readyOf(node));
   if (beat === undefined) return last.ready === undefined ? last : { ...last, ready: undefined };
   const before = last.ready;
-  if (before && before.heartbeat === beat.heartbeat) return last;
+  if (before && before.heartbeat === beat.heartbeat) {
+    // A mark is no sign of life, whoever wrote it.
+    const isSame = before.isUnknown === beat.isUnknown;
+    return isSame ? last : { ...last, ready: { ...before, isUnknown: beat.isUnknown } };
+  }
   const transition = before && before.transition === beat.transition ? last.transition : now;
   const isFirst = last.statusAt === undefined || (restoredAt !== undefined && isAfter(restoredAt, last.statusAt));
   const statusAt = isFirst ? now : last.statusAt;
-  return { ...last, ready: beat, ...silentSinceNow(now), transition, reportedAt: now, statusAt, byStatus: true };
+  const returnedAt = before?.isUnknown && !beat.isUnknown ? now : last.returnedAt;
+  const report = { transition, reportedAt: now, statusAt, returnedAt, byStatus: true };
+  return { ...last, ready: beat, ...silentSinceNow(now), ...report };
 }
 
 /** The start of a new silence, after a sign of life. */
@@ -302,7 +315,11 @@ export const silentSinceNow = (now: Instant): Pick<NodeHealth, "probe" | "silent
 });
 
 const beatOf = (ready: NodeCondition | undefined): NodeHealth["ready"] =>
-  ready && { heartbeat: ready.lastHeartbeatTime, transition: ready.lastTransitionTime };
+  ready && {
+    heartbeat: ready.lastHeartbeatTime,
+    transition: ready.lastTransitionTime,
+    isUnknown: ready.status === "Unknown",
+  };
 
 function withLease(
   base: NodeHealth,
@@ -326,8 +343,7 @@ function withLease(
 
 /** The board's health after our own write of its conditions, which is not a sign of life. */
 export function afterWrite(health: NodeHealth, written: Node, lease: string | undefined, now: Instant): NodeHealth {
-  const marked = { transition: now, statusAt: undefined, markedAt: now };
-  return { ...health, ready: beatOf(readyOf(written)), ...marked, lease: lease ?? health.lease, recount: false };
+  return { ...health, ready: beatOf(readyOf(written)), transition: now, lease: lease ?? health.lease, recount: false };
 }
 
 /**

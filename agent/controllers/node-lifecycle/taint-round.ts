@@ -193,8 +193,9 @@ const nodeEvents = (boards: readonly AfterConditions[]): readonly Action[] =>
 const fellSilent = ({ readyBefore, ready }: AfterConditions): boolean => readyBefore === "True" && ready !== "True";
 
 /**
- * The boards whose pods still have to be marked. In the first pass these include all boards that are Unknown, because a
- * term can end between writing Ready=Unknown and marking the pods; kube-controller-manager never marks those.
+ * The boards whose pods still have to be marked. These include boards that became Unknown without this pass: in the first
+ * pass all that are, because a term can end between writing Ready=Unknown and marking the pods, and later those whose write
+ * was not answered. kube-controller-manager never marks the pods of either.
  */
 function unmarked(
   boards: readonly AfterConditions[],
@@ -202,7 +203,8 @@ function unmarked(
   { policy }: NodeLifecycleSettings,
 ): ReadonlySet<string> {
   if (policy === "kubernetes") return memory.unmarked;
-  const found = boards.filter((board) => board.readyBefore === "Unknown" && isNew(board, memory));
+  const wasReady = ({ name }: AfterConditions): boolean => memory.boards.get(name)?.ready === "True";
+  const found = boards.filter((board) => board.readyBefore === "Unknown" && (isNew(board, memory) || wasReady(board)));
   return new Set([...memory.unmarked, ...found.map(({ name }) => name)]);
 }
 

@@ -142,9 +142,9 @@ function isAwaited(
 ): boolean {
   const isRestarted = policy === "kubernetes" && restoredAt !== undefined && isAfter(restoredAt, timer.start);
   if (isRestarted && elapsed(restoredAt, now) < timer.length) return true;
-  const { seenAt = now, statusAt, markedAt } = watched ?? {};
-  const returnedAt = policy === "evidence" && markedAt !== undefined ? statusAt : undefined;
-  if (returnedAt && elapsed(returnedAt, now) < Math.max(gracePeriod, timer.length)) return true;
+  const { seenAt = now, statusAt, returnedAt } = watched ?? {};
+  const fresh = Math.max(gracePeriod, timer.length);
+  if (policy === "evidence" && returnedAt !== undefined && elapsed(returnedAt, now) < fresh) return true;
   const taken = isOfEarlierTerm(timer) && silence !== undefined ? seenAt : undefined;
   const since = laterOf(restoredAt, taken);
   return since !== undefined && elapsed(laterOf(since, statusAt), now) < gracePeriod;

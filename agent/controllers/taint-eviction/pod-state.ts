@@ -52,10 +52,10 @@ export type PodState =
       /** The current verdict on the board, with its evidence; undefined if this agent judges no boards. */
       readonly silence: SilenceFacts | undefined;
       /**
-       * When the leader began to watch the board, when its kubelet first reported, and when the leader last marked it as
-       * silent; undefined if the leader has not begun.
+       * When the leader began to watch the board, when its kubelet first reported, and when it last returned from a
+       * silence; undefined if the leader has not begun.
        */
-      readonly watched: Pick<NodeHealth, "seenAt" | "statusAt" | "markedAt"> | undefined;
+      readonly watched: Pick<NodeHealth, "seenAt" | "statusAt" | "returnedAt"> | undefined;
       /**
        * Set if the board missed earlier respites. released: the judge has ended the quarantine after the last outage,
        * because all other boards have reported.

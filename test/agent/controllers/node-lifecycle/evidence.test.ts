@@ -42,7 +42,7 @@ function evidenceAt(
     seenAt: at(0),
     reportedAt: at(0),
     statusAt: undefined,
-    ready: { heartbeat: ready?.lastHeartbeatTime, transition: ready?.lastTransitionTime },
+    ready: { heartbeat: ready?.lastHeartbeatTime, transition: ready?.lastTransitionTime, isUnknown: false },
     lease,
     byStatus,
     recount: false,

@@ -157,7 +157,7 @@ describe("of a term, a process keeps the silence", () => {
       silentFrom: silentFrom === undefined ? undefined : at(silentFrom),
       reportedAt: reportedAt === undefined ? undefined : at(reportedAt),
       lease: "7",
-      ready: { heartbeat: "H", transition: "T" },
+      ready: { heartbeat: "H", transition: "T", isUnknown: false },
     };
     return { health } as BoardRecord;
   };

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
+import type { Node } from "../../../../agent/api/core.ts";
 import type { KubeObject } from "../../../../agent/api/meta.ts";
 import {
   leases,
@@ -73,15 +74,59 @@ const lastSign = (site: SiteModel, name: string): string =>
 
 const hour = "1h";
 
+/** The Node after the write that marks a silent board. */
+function marked(before: Node): Node {
+  const conditions = (before.status?.conditions ?? []).map((one) => ({
+    ...one,
+    status: "Unknown",
+    lastTransitionTime: "2026-11-20T12:30:00Z",
+  }));
+  return { ...before, status: { ...before.status, conditions } };
+}
+
 describe("a lost board returns, and its kubelet first says that it is not ready,", () => {
   /** The board has been lost for an hour; its pod, which nothing replaces, was held. */
-  async function returned(policy: "evidence" | "kubernetes" = "evidence"): Promise<SiteModel> {
-    const site = await lostBoard(policy, { set: { owner: "StatefulSet" } });
+  async function lostForAnHour(more?: (site: SiteModel) => void): Promise<SiteModel> {
+    const site = await lostBoard("evidence", { set: { owner: "StatefulSet" } }, more);
     await site.run(hour);
+    expect(site.noExecute("pi-3")).toEqual(["unreachable:NoExecute"]);
+    return site;
+  }
+
+  async function returned(lost?: SiteModel): Promise<SiteModel> {
+    const site = lost ?? (await lostForAnHour());
     site.renew("pi-3");
     site.report("pi-3", { Ready: "False" });
     return site;
   }
+
+  test("to a leader that took over while it was lost: its pods have the time that they tolerate", async () => {
+    const site = await lostForAnHour();
+    await site.lead({ budget: site.budget, kept: site.kept });
+    await site.run("2m");
+    await returned(site);
+    await site.run("50s");
+    expect(site.exists("set")).toBe(true);
+    site.revive("pi-3");
+    await site.run(hour);
+    expect(site.exists("set")).toBe(true);
+  });
+
+  test("to a leader that got no answer when it marked the board: they have it as well", async () => {
+    let lost = 0;
+    const site = await lostForAnHour((made) => {
+      made.refuse = (action) => {
+        if (action.do !== "patch" || action.target.name !== "pi-3" || action.subresource !== "status") return undefined;
+        if (lost++ > 0) return undefined;
+        made.change("pi-3", marked);
+        return "retry";
+      };
+    });
+    expect([lost, site.podReady("set")]).toEqual([1, "False"]);
+    await returned(site);
+    await site.run("50s");
+    expect(site.exists("set")).toBe(true);
+  });
 
   test("so its pods, which ran all the time, stay until it is ready", async () => {
     const site = await returned();
