@@ -14,9 +14,9 @@ const whyNot = missingAssets() ?? SiteNetwork.whyNot();
 if (whyNot !== undefined) console.warn(`skipped: boards in networks of their own, because ${whyNot}`);
 
 const config = {
-  leader: { duration: "15s", renewDeadline: "10s", retry: "2s", sickFor: "30s" },
+  leader: { duration: "15s", renewDeadline: "10s", retry: "2s" },
   nodeLifecycle: { monitorPeriod: "1s", gracePeriod: "16s", startupGracePeriod: "16s", evictionRate: 5 },
-  judgement: { witness: "lan" },
+  judgement: { witness: "lan", unprovenHold: "2m" },
   controllers: boardsOnly,
 };
 
@@ -141,19 +141,14 @@ describe.skipIf(whyNot !== undefined)("boards with an uplink and a LAN of their 
     expect((await why(board)).split("Incident ").at(-1)).not.toContain("it answers on the LAN");
   });
 
-  test("if the leader's LAN and then a board's uplink fail, the board keeps its pods, and a leader takes over that hears it", async () => {
-    const [board, isolated] = [follower(), site.leading];
-    network.unplugLan(isolated);
+  test("if the leader's LAN and then a board's uplink fail, answers by the leader's uplink prove nothing about the board", async () => {
+    const board = follower();
+    network.unplugLan(site.leading);
     await rest(4);
     network.cutUplink(board);
     await untilUnknown(board);
-    // Answers by the leader's uplink prove nothing about the board.
-    await expectNoHarm(25);
+    await expectNoHarm(60);
     expect(await why(board)).toContain("held");
-    await until("another board leads", () => site.leading !== isolated && site.leader?.isReady === true, 60);
-    const isHeard = async (): Promise<boolean> => (await why(board)).includes("it answers on the LAN");
-    await until("the new leader has heard it", isHeard, 60);
-    await expectNoHarm(10);
     network.mend();
     await until("it is ready", async () => (await kube.ready(board)) === "True", 60);
   });
@@ -173,13 +168,19 @@ describe.skipIf(whyNot !== undefined)("boards with an uplink and a LAN of their 
     expect(await why(board)).toContain("held");
   });
 
-  test("another machine at the address of a dead board does not answer for it", async () => {
-    const board = follower();
-    const taker = [0, 1, 2, 3].find((other) => other !== board && other !== site.leading) ?? 0;
-    await site.powerOff(board);
-    network.takeOver(taker, board);
-    await until("its pod is gone", async () => !(await kube.podNames()).includes(`app-${board}`), 90);
-  });
+  const slow = { timeout: 360_000 };
+  test(
+    "another board at the address of a dead one does not answer for it, and delays its eviction by the hold at most",
+    slow,
+    async () => {
+      const board = follower();
+      const taker = [0, 1, 2, 3].find((other) => other !== board && other !== site.leading) ?? 0;
+      await site.powerOff(board);
+      network.takeOver(taker, board);
+      // If the other board announces the address in time, two boards do, and silence there shows nothing.
+      await until("its pod is gone", async () => !(await kube.podNames()).includes(`app-${board}`), 240);
+    },
+  );
 });
 
 describe.skipIf(whyNot !== undefined)(
