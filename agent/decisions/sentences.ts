@@ -74,10 +74,9 @@ const shadowMode = "in shadow mode: nothing was written";
 /** The events of a story, in order. */
 export function linesOf(record: DecisionRecord): readonly StoryLine[] {
   if (record.shadow) return shadowLinesOf(record);
-  const { on, state, last, restraints, failures, error } = record;
+  const { on, state, last, failures, error } = record;
   const [subject, done] = [subjectText(on), doneText(record)];
-  const inOrder = [...restraints].sort((a, b) => a.since.mono - b.since.mono);
-  const held = inOrder.map((one) => ({ at: one.since, text: `${subject} held back: ${restraintText(one)}` }));
+  const held = heldLines(record, `${subject} held back`);
   const failed = `${subject} not ${done}, ${timesText(failures)}: ${error ?? "?"}`;
   switch (state) {
     case "done":
@@ -95,17 +94,14 @@ export function linesOf(record: DecisionRecord): readonly StoryLine[] {
 }
 
 function shadowLinesOf(record: DecisionRecord): readonly StoryLine[] {
-  const { on, state, last, restraints, error } = record;
+  const { on, state, last, error } = record;
   if (record.because.kind === "seen") {
     const { verdict, rule } = record.because;
     const known = verdict === undefined ? "" : `; siteward's verdict: ${verdict} (${rule ?? "?"})`;
     return [{ at: last, text: `${subjectText(on)} ${doneText(record)} by another program${known}` }];
   }
   const [subject, done] = [`${subjectText(on)} (shadow)`, doneText(record)];
-  const held = restraints.map((one) => ({
-    at: one.since,
-    text: `${subject} would have been held back: ${restraintText(one)}`,
-  }));
+  const held = heldLines(record, `${subject} would have been held back`);
   switch (state) {
     case "done":
       return [
@@ -123,6 +119,12 @@ function shadowLinesOf(record: DecisionRecord): readonly StoryLine[] {
       return held;
   }
 }
+
+/** The holds of a story, in the order in which they began. */
+const heldLines = ({ restraints }: DecisionRecord, what: string): readonly StoryLine[] =>
+  [...restraints]
+    .sort((a, b) => a.since.mono - b.since.mono)
+    .map((one) => ({ at: one.since, text: `${what}: ${restraintText(one)}` }));
 
 /** The reason for an act, as a clause: "pi-3 was silent for 50s (grace period 40s)". */
 export function becauseText({ board, because }: Pick<Grounds, "board" | "because">): string {

@@ -12,13 +12,13 @@ export type Comparison =
   | "held here"
   /** Others did it, and siteward decided nothing about it: it would not have done it, or came later. */
   | "others only"
-  /** Siteward would have done it, and nobody did. */
+  /** Siteward would have done it, but no other program did. */
   | "never done"
   /** Siteward would have tried it in vain. */
   | "would fail"
   /** Both. */
   | "both"
-  /** Siteward would have held it back, and nobody did it. */
+  /** Siteward would have held it back, and no other program did it. */
   | "neither";
 
 /** An act on an object, as it would have been, and as it was. */

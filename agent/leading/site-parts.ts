@@ -294,9 +294,7 @@ function boardsPart(
   const cutOff: NamedBoard[] = [];
   const off: NamedBoard[] = [];
   const notReady: NamedBoard[] = [];
-  let tainted = 0;
   for (const [name, record] of boards) {
-    if (record.taint) tainted++;
     const { ready, health } = record;
     // A board that renews its Lease but not its Ready condition is alive, but out of use until its kubelet reports.
     const isNotReady = !isMute(record) && (ready === "False" || (ready === "Unknown" && hasReported(record)));
@@ -315,16 +313,15 @@ function boardsPart(
     }
   }
   const leaving = current.podsAwaitingEviction(new Set(off.map(({ name }) => name)));
-  if (isShadowed(config, "nodeLifecycle")) {
-    tainted = 0;
-    for (const node of cached()) if (runningTaint(node)) tainted++;
-  }
+  const taints = isShadowed(config, "nodeLifecycle")
+    ? Array.from(cached(), runningTaint)
+    : [...boards.values()].map(({ taint }) => taint);
   return {
     lost: named(silent),
     ...(cutOff.length > 0 && { cutOff: named(cutOff) }),
     off: named(off),
     notReady: named(notReady),
-    tainted,
+    tainted: taints.filter(Boolean).length,
     undrained: [...leaving].map(([name, pods]) => ({ name, ...pods })).sort((a, b) => inTextOrder(a.name, b.name)),
   };
 }

@@ -107,14 +107,7 @@ export class OverlaidCache<T extends KubeObject> implements Cache<T> {
 
   #set(key: string, real: T, pretence: Pretence | undefined): void {
     this.#entries.delete(key);
-    if (pretence === undefined) return;
-    const shown = shownAs(pretence, real);
-    this.#entries.set(key, {
-      pretence,
-      isGone: shown === undefined,
-      real: this.#valuesOf(real),
-      shown: shown ? this.#valuesOf(shown) : {},
-    });
+    if (pretence) this.#update(key, real, pretence);
   }
 
   /** A change of the real object, as it is shown. Drops what no longer stands. */

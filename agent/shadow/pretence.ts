@@ -4,7 +4,7 @@ import { changesBetween, type Part, type PartChange, partOf, withPart } from "./
 
 /**
  * What the writes of shadowed controllers would have made of an object. Each changed part stands as long as the real
- * part is as it was at that time: once it has changed, the real object says the same, or somebody decided otherwise.
+ * part is as it was at that time: once it has changed, it says the same, or another program decided otherwise.
  */
 export interface Pretence {
   readonly uid: string;

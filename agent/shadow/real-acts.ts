@@ -74,7 +74,6 @@ export function actsOnBoard({ before, after }: ObjectChange<Node>): readonly Rea
   if (before === undefined || after === undefined || before.metadata.uid !== after.metadata.uid) return [];
   const found = (act: RecordedAct): RealAct => ({ act, object: after, resource: nodes, board: after.metadata.name });
   const isMarked = (node: Node): boolean => conditionOf(node.status?.conditions, "Ready")?.status === "Unknown";
-  const isTainted = (node: Node): boolean => noExecuteTaints(node).some(({ key }) => isLifecycleKey(key));
   return [
     ...(isMarked(after) && !isMarked(before) ? [found("board-marked")] : []),
     ...(isTainted(after) && !isTainted(before) ? [found("board-tainted")] : []),
@@ -96,5 +95,7 @@ export function actsOnPod(change: ObjectChange<Pod>, node: Node | undefined): re
   if (!isDeleted || board === undefined) return [];
   const found = (act: RecordedAct): readonly RealAct[] => [{ act, object: before, resource: pods, board }];
   if (node === undefined) return found("pod-collected");
-  return noExecuteTaints(node).some(({ key }) => isLifecycleKey(key)) ? found("pod-evicted") : [];
+  return isTainted(node) ? found("pod-evicted") : [];
 }
+
+const isTainted = (node: Node): boolean => noExecuteTaints(node).some(({ key }) => isLifecycleKey(key));

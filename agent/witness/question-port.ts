@@ -108,8 +108,9 @@ export class QuestionPort {
     for (const address of addresses) {
       const nonce = Buffer.from(random.uuid().replaceAll("-", ""), "hex");
       const question = { nonce, site: this.#deps.site, board };
-      asked.nonces.push(nonce.toString("hex"));
-      this.#byNonce.set(nonce.toString("hex"), { question, path: this.pathTo(address) });
+      const id = nonce.toString("hex");
+      asked.nonces.push(id);
+      this.#byNonce.set(id, { question, path: this.pathTo(address) });
       from.send(encodeQuestion(question), { address, port }, (error) => {
         asked.sent--;
         if (asked.sent === 0) this.#report(error);

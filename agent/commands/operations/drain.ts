@@ -76,6 +76,9 @@ const unreadable = ({ unreadable: count, whyUnreadable }: FoundPods): Ending => 
   error: "unreadable-pods",
   message: `${counted(count, "pod")} on the board cannot be read by this agent and may have to leave: ${whyUnreadable.join("; ")}; delete or correct them with kubectl`,
 });
+/** Number of pods that must leave, or may have to. */
+const leftOf = ({ leaving, unreadable: count }: FoundPods): number => leaving.length + count;
+
 const uncordoned: Ending = {
   code: 409,
   error: "uncordoned",
@@ -155,13 +158,14 @@ export class BoardDrain {
   async #perform(signal: AbortSignal): Promise<Effect> {
     const { options, author, dryRun } = this.#order;
     const pods = new DrainablePods(this.#board, this.#deps);
-    const { leaving, skipped, unreadable: unread } = await pods.look(signal);
+    const found = await pods.look(signal);
+    const { leaving, skipped } = found;
     const alone = leaving.filter(({ isAlone }) => isAlone).map(({ key }) => key);
     if (alone.length > 0 && !options.force) {
       const message = "the board has pods that no controller recreates; force deletes them too";
       return refused(409, "unmanaged-pods", message, { board: this.#board, pods: alone.slice(0, maxNamed) });
     }
-    this.#tally = { evicted: 0, skipped, left: leaving.length + unread };
+    this.#tally = { evicted: 0, skipped, left: leftOf(found) };
     this.#order.changed();
     if (dryRun) return done({ ...this.#report(), pods: leaving.slice(0, maxNamed).map(({ key }) => key) });
     if (signal.aborted) return this.#unfinished();
@@ -176,8 +180,7 @@ export class BoardDrain {
     while (!signal.aborted) {
       const found = await ifReachable(() => pods.look(signal), signal);
       if (found) {
-        const { leaving, skipped, unreadable: unread } = found;
-        this.#tally = { ...this.#tally, skipped, left: leaving.length + unread };
+        this.#tally = { ...this.#tally, skipped: found.skipped, left: leftOf(found) };
         const ending = await this.#round(found, signal);
         if (ending === "drained") return this.#ended(done(this.#result()));
         if (ending) return this.#failed(ending);

@@ -203,8 +203,7 @@ async function observeTurns(
 
 /**
  * Reads the Nodes of repeated turns from the API: if another client writes all the time, the cached Node is already
- * outdated. Nodes that are gone or were recreated are left out. If the labels of a Node changed, the cached one is
- * used, because the board may have left the site.
+ * outdated. Nodes that are gone or were recreated are left out.
  */
 async function reread(
   boards: readonly Sighting[],
@@ -214,16 +213,12 @@ async function reread(
   const paid = new Map([...zones.values()].flatMap((zone) => [...zone.paid]));
   const isRepeated = ({ node: { metadata } }: Sighting): boolean =>
     paid.has(metadata.name) && paid.get(metadata.name)?.version !== metadata.resourceVersion;
-  const answers = new Map<string, Node | undefined>();
-  await forEachConcurrently(boards.filter(isRepeated), async ({ node: { metadata } }) => {
-    answers.set(metadata.name, await site.fetch(nodes, metadata.name));
-  });
+  const answers = await fetchNodes(boards.filter(isRepeated), site);
   return boards.flatMap((board) => {
     const { name, uid } = board.node.metadata;
     if (!answers.has(name)) return [board];
     const node = answers.get(name);
-    if (node?.metadata.uid !== uid) return [];
-    return [hasSameLabels(node, board.node) ? { ...board, node } : board];
+    return node?.metadata.uid === uid ? [withFetched(board, node)] : [];
   });
 }
 
@@ -239,16 +234,25 @@ async function rereadUncleared(
 ): Promise<readonly Sighting[]> {
   if (uncleared.size === 0 || !link.live) return boards;
   const open = boards.filter(({ node }) => uncleared.has(node.metadata.name)).slice(0, maxReread);
-  const answers = new Map<string, Node>();
-  await forEachConcurrently(open, async ({ node: { metadata } }) => {
-    const node = await site.fetch(nodes, metadata.name);
-    if (node?.metadata.uid === metadata.uid) answers.set(metadata.name, node);
-  });
+  const answers = await fetchNodes(open, site);
   return boards.map((board) => {
     const node = answers.get(board.node.metadata.name);
-    return node && hasSameLabels(node, board.node) ? { ...board, node } : board;
+    return node?.metadata.uid === board.node.metadata.uid ? withFetched(board, node) : board;
   });
 }
+
+/** The Nodes of these boards in the API, by name; undefined if there is none. Those that it cannot read are left out. */
+async function fetchNodes(boards: readonly Sighting[], site: SiteView): Promise<ReadonlyMap<string, Node | undefined>> {
+  const answers = new Map<string, Node | undefined>();
+  await forEachConcurrently(boards, async ({ node: { metadata } }) => {
+    answers.set(metadata.name, await site.fetch(nodes, metadata.name));
+  });
+  return answers;
+}
+
+/** The board with its Node from the API; with the cached one if the labels changed, as it may have left the site. */
+const withFetched = (board: Sighting, node: Node): Sighting =>
+  hasSameLabels(node, board.node) ? { ...board, node } : board;
 
 const hasSameLabels = (a: Node, b: Node): boolean =>
   JSON.stringify(a.metadata.labels ?? {}) === JSON.stringify(b.metadata.labels ?? {});

@@ -295,7 +295,7 @@ function withStatus(last: NodeHealth, node: Node, { restoredAt }: Link, now: Ins
   if (beat === undefined) return last.ready === undefined ? last : { ...last, ready: undefined };
   const before = last.ready;
   if (before && before.heartbeat === beat.heartbeat) {
-    // A mark is no sign of life, whoever wrote it.
+    // Marking a board as silent is not a sign of life, even if another leader did it.
     const isSame = before.isUnknown === beat.isUnknown;
     return isSame ? last : { ...last, ready: { ...before, isUnknown: beat.isUnknown } };
   }
