@@ -2,6 +2,7 @@ import type { Node } from "../../api/core.ts";
 import { taintOf } from "../../api/taints.ts";
 import type { Instant } from "../../base/clock.ts";
 import type { Cause } from "../../execution/actions.ts";
+import { sinceAnswer } from "../../judgement/lan-answer.ts";
 import type { EarlierSilence } from "../../judgement/lan-silence.ts";
 import { isQuarantineActive } from "../../judgement/link.ts";
 import { whyNotOnVerdict } from "../../judgement/ruling.ts";
@@ -25,7 +26,7 @@ export interface AfterConditions {
   readonly health: NodeHealth;
   readonly evidence: Evidence;
   readonly verdict: Verdict;
-  /** The silence that is passed on to the next leader; undefined if the LAN says nothing about the board. */
+  /** The silence that is passed on to the next leader; undefined if the LAN says nothing of it, or that it is over. */
   readonly silence: EarlierSilence | undefined;
   /** Status of the Ready condition before this pass; undefined if there is none. */
   readonly readyBefore: string | undefined;
@@ -70,7 +71,7 @@ export function afterConditions(
     health: wrote ? afterWrite(health, node, sighting.lease, now) : health,
     evidence,
     verdict,
-    silence: silenceToPass(examined),
+    silence: silenceToPass(examined, now),
     readyBefore,
     ready: wrote ? "Unknown" : readyBefore,
     lacksConditions,
@@ -81,16 +82,19 @@ export function afterConditions(
 }
 
 /**
- * The silence to pass on to the next leader, for a silent board that does not answer on the LAN. A leader that cannot
- * judge the board yet, or that the board answers, passes on the silence that earlier leaders knew, unless the answer
- * has ended it.
+ * The silence to pass on to the next leader, for a silent board that does not answer on the LAN, or answers that it
+ * runs no pods. A leader that cannot judge the board yet passes on the silence that earlier leaders knew, unless an
+ * answer has ended it.
  */
-function silenceToPass({ sighting, health, evidence, verdict }: Examined): EarlierSilence | undefined {
-  if (evidence.asked === undefined || !isSilent(verdict)) return health.earlier;
+function silenceToPass({ sighting, health, evidence, verdict }: Examined, now: Instant): EarlierSilence | undefined {
+  const { asked, heard } = evidence;
+  const word = heard && sighting.lan?.word;
+  const goesOn = word ? sinceAnswer(word, now) === undefined : asked !== undefined;
+  if (!goesOn || !isSilent(verdict)) return health.earlier;
   return {
     sign: lastSignOf(sighting.node, sighting.lease),
     silentMs: unexplainedSilence(evidence),
-    isLost: verdict.verdict === "lost" || health.earlier?.isLost === true,
+    isLost: (asked !== undefined && verdict.verdict === "lost") || health.earlier?.isLost === true,
   };
 }
 

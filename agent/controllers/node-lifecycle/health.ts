@@ -196,7 +196,7 @@ function onLan(
   const earlierMs = earlier?.silentMs;
   const limits = { silentMs: wholeSilence({ ...silence, earlierMs }), graceMs: silence.graceMs, unmanagedHold };
   const heard = heardNow(lan?.word, limits, now);
-  if (heard !== undefined || lan?.unanswered === undefined) return { heard };
+  if (heard !== undefined || lan?.unanswered === undefined) return { heard, earlierMs };
   const answeredMs = lan.word && sinceAnswer(lan.word, now);
   const asked = {
     ...askedFacts(lan.unanswered),

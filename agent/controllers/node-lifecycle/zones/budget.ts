@@ -12,7 +12,7 @@ export interface Budget {
   readonly zones: ReadonlyMap<string, ZoneBudget>;
   /** Our taints, by board; `since` is by the reader's clock. */
   readonly taints: ReadonlyMap<string, RunningTaint>;
-  /** The silences of boards that do not answer on the LAN. */
+  /** The silences of boards that do not answer on the LAN, or answer that they run no pods. */
   readonly silences: ReadonlyMap<string, EarlierSilence>;
   readonly readAt: Instant;
   /** Unknown fields, written by a newer program; passed on unchanged. */

@@ -97,6 +97,36 @@ describe("a board that lost its link to the API server and answers on the LAN", 
     expect(site.noExecute("pi-1")).toEqual(["unreachable:NoExecute"]);
   });
 
+  test.each([
+    ["its kubelet is down", { is: "down", forMs: 3_600_000 }, {}],
+    ["it was restarted without the link", runs, { isRebooted: true }],
+  ] as const)("that %s is spared no longer if the leader changes every four minutes", async (_, kubelet, more) => {
+    const site = await cutOff(undefined);
+    site.answer("pi-1", kubelet, more);
+    for (let index = 0; index < 3; index++) {
+      await site.run("4m");
+      await site.lead({ budget: site.budget });
+    }
+    await site.run("2m");
+    expect(site.noExecute("pi-1")).toEqual([]);
+    await site.run("2m");
+    expect(site.noExecute("pi-1")).toEqual(["unreachable:NoExecute"]);
+    await site.run("6m");
+    expect(site.exists("web")).toBe(false);
+  });
+
+  test("that its kubelet is down, and runs again before the leader changes, is spared for a whole hold later", async () => {
+    const site = await cutOff(undefined);
+    site.answer("pi-1", { is: "down", forMs: 3_600_000 });
+    await site.run("10m");
+    site.answer("pi-1", runs);
+    await site.run("10s");
+    await site.lead({ budget: site.budget });
+    site.answer("pi-1", { is: "down", forMs: 3_600_000 });
+    await site.run("14m");
+    expect(site.noExecute("pi-1")).toEqual([]);
+  });
+
   test("is treated the same after a new leader takes over in the middle", async () => {
     const site = await cutOff(runs);
     await site.run("10m");
