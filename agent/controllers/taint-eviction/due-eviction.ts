@@ -53,7 +53,7 @@ export function dueEviction(
   const windows = taints.map((taint) => tolerationTimeFor(taint, pod.spec?.tolerations));
   const length = minLength(windows);
   if (length === Number.POSITIVE_INFINITY) return undefined;
-  const timer = timerOf(state, finiteTimes(windows), length, memory, now);
+  const timer = timerOf(state, finiteTimes(windows), length, memory, { policy: settings.policy, now });
   const ran = ranFor(timer, now);
   const due = windows.filter(({ length }) => length <= ran);
   if (due.length === 0) return { timer };
@@ -128,11 +128,10 @@ const isFormer = (timer: EvictionTimer, { link: { restoredAt } }: BoundPod): boo
 
 /**
  * Whether the kubelet may still withdraw its report: less than a grace period has passed since the last outage, since
- * this leader began to watch the board (if the pod's window began under an earlier leader), or since the kubelet's
- * first report after that. A kubelet that was restarted in the outage first reports that it is not ready. The same
- * applies to a kubelet that reports again after a silence: its pods may have been held past the end of their window, so
- * they get the time that they tolerate from that report on. Under policy `kubernetes` an outage begins the window anew,
- * because kube-controller-manager exits in it.
+ * this leader began to watch the board, or since the kubelet's first report after that. A kubelet that was restarted in
+ * the outage first reports that it is not ready. Under policy `evidence` the same applies to its first report after a
+ * silence. Under policy `kubernetes` a new leader waits only if the pod's window began under an earlier one, and an
+ * outage begins the window anew, because kube-controller-manager exits in it.
  */
 function isAwaited(
   { link: { restoredAt }, silence, watched }: BoundPod,
@@ -143,10 +142,9 @@ function isAwaited(
   const isRestarted = policy === "kubernetes" && restoredAt !== undefined && isAfter(restoredAt, timer.start);
   if (isRestarted && elapsed(restoredAt, now) < timer.length) return true;
   const { seenAt = now, statusAt, returnedAt } = watched ?? {};
-  const fresh = Math.max(gracePeriod, timer.length);
-  if (policy === "evidence" && returnedAt !== undefined && elapsed(returnedAt, now) < fresh) return true;
-  const taken = isOfEarlierTerm(timer) && silence !== undefined ? seenAt : undefined;
-  const since = laterOf(restoredAt, taken);
+  const isEvidence = policy === "evidence";
+  const taken = silence !== undefined && (isEvidence || isOfEarlierTerm(timer)) ? seenAt : undefined;
+  const since = [restoredAt, taken, isEvidence ? returnedAt : undefined].reduce(laterOf, undefined);
   return since !== undefined && elapsed(laterOf(since, statusAt), now) < gracePeriod;
 }
 

@@ -1,6 +1,7 @@
-import { isLifecycleKey } from "../../api/taints.ts";
+import { isLifecycleKey, taintKeys } from "../../api/taints.ts";
 import { elapsed, type Instant, type Millis, shifted } from "../../base/clock.ts";
 import type { StayReason } from "../../decisions/grounds.ts";
+import type { Policy } from "../../judgement/verdict.ts";
 import type { Durable } from "../../loop/controller.ts";
 import type { RunningTaint } from "../node-lifecycle/zones/budget.ts";
 import { notBegun, type PodDeletion } from "./deletion.ts";
@@ -67,7 +68,8 @@ export const ranFor = ({ start }: EvictionTimer, now: Instant): Millis =>
 /**
  * The timer of a pod. A window keeps its start as long as one of its taints remains; its length may change. Other
  * taints, or another board, start a new window. Swapping unreachable and not-ready does not, because the board is still
- * lost. A pod that does not tolerate its taint has a window of length 0.
+ * lost; except under policy `evidence`, if a silent board reports that it is not ready: its pods may have been held past
+ * the end of their window. A pod that does not tolerate its taint has a window of length 0.
  *
  * A window stored in an earlier term continues only for a taint with `timeAdded`. A taint without one, such as kubectl
  * sets, may have been removed and set again between the terms without any visible difference.
@@ -77,12 +79,12 @@ export function timerOf(
   windows: readonly TolerationTime[],
   length: Millis,
   memory: EvictionTimer | undefined,
-  now: Instant,
+  { policy, now }: { readonly policy: Policy; readonly now: Instant },
 ): EvictionTimer {
   const taints = windows.map(({ taint }) => identityOf(taint));
   const keepsStart = (timer: EvictionTimer): boolean =>
     taints.some((taint) => timer.taints.includes(taint) && (!isLoaded(timer) || isDated(taint))) ||
-    (!isLoaded(timer) && isExchanged(timer.taints, taints));
+    (!isLoaded(timer) && isExchanged(timer.taints, taints, policy));
   const before = memory?.board === board && keepsStart(memory) ? memory : undefined;
   const isExact = before !== undefined && before.origin !== "loaded after a reboot";
   if (isExact && before.length === length && isSameSet(before.taints, taints)) {
@@ -105,13 +107,14 @@ export function timerOf(
 }
 
 /**
- * Whether one of our two taints was swapped for the other. Not used across terms, because taints may have been removed
- * and added many times between them.
+ * Whether one of our two taints was swapped for the other, so that the window goes on. Not used across terms, because
+ * taints may have been removed and added many times between them.
  */
-function isExchanged(before: readonly string[], after: readonly string[]): boolean {
+function isExchanged(before: readonly string[], after: readonly string[], policy: Policy): boolean {
   const ours = (taints: readonly string[]): readonly string[] => taints.map(keyOfIdentity).filter(isLifecycleKey);
   const [had, has] = [ours(before), ours(after)];
-  return had.length > 0 && has.length > 0 && !has.some((key) => had.includes(key));
+  const isSwapped = had.length > 0 && has.length > 0 && !has.some((key) => had.includes(key));
+  return isSwapped && !(policy === "evidence" && has.includes(taintKeys.notReady));
 }
 
 /** When the taint began, according to the previous leader; undefined if it recorded no taint, or a different one. */

@@ -659,6 +659,7 @@ describe("a board that its kubelet reports as not ready, before its pods are evi
 
   test("is read again if the cache is newer than what was read a moment ago", async () => {
     const site = await notReady(["web"]);
+    await site.run("45s");
     site.pod("first", { on: "pi" });
     await site.run("100ms");
     expect(site.exists("first")).toBe(false);

@@ -112,6 +112,43 @@ describe("a lost board returns, and its kubelet first says that it is not ready,
     expect(site.exists("set")).toBe(true);
   });
 
+  test.each([
+    ["another board leads a moment later", (site: SiteModel) => ({ budget: site.budget })],
+    ["the same board leads again a moment later", (site: SiteModel) => ({ budget: site.budget, kept: site.kept })],
+    [
+      "the same process leads again a moment later",
+      (site: SiteModel) => ({ budget: site.budget, kept: site.kept, recalled: site.recollection }),
+    ],
+  ])("and %s: its pods have the time that they tolerate", async (_, handedOver) => {
+    const site = await lostForAnHour();
+    await returned(site);
+    await site.run("5s");
+    await site.lead(handedOver(site));
+    await site.run("50s");
+    expect(site.exists("set")).toBe(true);
+    site.revive("pi-3");
+    await site.run(hour);
+    expect(site.exists("set")).toBe(true);
+  });
+
+  test.each([
+    ["one leader", false],
+    ["two", true],
+  ])("under %s, even a pod that does not tolerate this stays for a grace period", async (_, changes) => {
+    const brief = { owner: "StatefulSet", tolerations: [toleration("unreachable", 60)] };
+    const site = await lostBoard("evidence", { brief });
+    await site.run(hour);
+    await returned(site);
+    if (changes) {
+      await site.run("5s");
+      await site.lead({ budget: site.budget, kept: site.kept });
+    }
+    await site.run("35s");
+    expect(site.exists("brief")).toBe(true);
+    await site.run("20s");
+    expect(site.exists("brief")).toBe(false);
+  });
+
   test("to a leader that got no answer when it marked the board: they have it as well", async () => {
     let lost = 0;
     const site = await lostForAnHour((made) => {
