@@ -1,14 +1,14 @@
 import type { Pod } from "../../api/core.ts";
-import { keyOf, type OwnerReference } from "../../api/meta.ts";
+import { type KubeObject, keyOf, type OwnerReference } from "../../api/meta.ts";
 import { controllerOf } from "../../api/owners.ts";
 import { isFinished, isMirror, isTerminating } from "../../api/pods.ts";
 import { daemonSets, pods } from "../../api/resources.ts";
 import { isObjectName } from "../../api/shape-rules.ts";
-import { isNotFound } from "../../client/api-error.ts";
 import type { ListResult } from "../../client/kube-client.ts";
 import type { OperationsDeps } from "./deps.ts";
 
 const pageSize = 100;
+const setPageSize = 500;
 const maxReasons = 3;
 
 /**
@@ -39,7 +39,7 @@ export interface FoundPods {
 export class DrainablePods {
   readonly #board: string;
   readonly #client: OperationsDeps["client"];
-  /** Whether a DaemonSet exists, by namespace, name and uid: read once in a drain. */
+  /** Whether a DaemonSet exists, by `idOf`: read once in a drain. */
   readonly #daemonSets = new Map<string, boolean>();
 
   constructor(board: string, { client }: Pick<OperationsDeps, "client">) {
@@ -50,14 +50,15 @@ export class DrainablePods {
   /** Reads the pods from the API: a board that does not lead has no cache of them. */
   async look(signal: AbortSignal): Promise<FoundPods> {
     const leaving: DrainablePod[] = [];
-    const claimed: { readonly pod: DrainablePod; readonly owner: OwnerReference }[] = [];
+    const claimed: Claimed[] = [];
     const whyUnreadable: string[] = [];
     let [skipped, unreadable] = [0, 0];
     const each = (pod: Pod): void => {
       const owner = controllerOf(pod);
       if (isMirror(pod)) skipped++;
-      else if (owner?.kind === "DaemonSet") claimed.push({ pod: leavingOf(pod, undefined), owner });
-      else leaving.push(leavingOf(pod, owner));
+      else if (owner?.kind !== "DaemonSet") leaving.push(leavingOf(pod, owner));
+      else if (mayExist(owner)) claimed.push(claimedBy(owner, leavingOf(pod, undefined)));
+      else leaving.push(leavingOf(pod, undefined));
     };
     for (let page: string | undefined = ""; page !== undefined; ) {
       const options = { fieldSelector: `spec.nodeName=${this.#board}`, limit: pageSize, continue: page };
@@ -66,30 +67,47 @@ export class DrainablePods {
       whyUnreadable.push(...answer.rejected.slice(0, maxReasons - whyUnreadable.length));
       page = answer.continue;
     }
-    for (const { pod, owner } of claimed) {
-      if (await this.#exists(pod.namespace, owner, signal)) skipped++;
+    await this.#readDaemonSets(claimed, signal);
+    for (const { pod, set } of claimed) {
+      if (this.#daemonSets.get(set)) skipped++;
       else leaving.push(pod);
     }
     return { leaving, skipped, unreadable, whyUnreadable };
   }
 
-  /** Whether the DaemonSet that a pod names exists. A tenant can name any; only an existing one recreates the pod here. */
-  async #exists(namespace: string, { apiVersion, name, uid }: OwnerReference, signal: AbortSignal): Promise<boolean> {
-    if (!apiVersion.startsWith("apps/") || !isObjectName(name)) return false;
-    const id = `${namespace}/${name}/${uid}`;
-    const known = this.#daemonSets.get(id);
-    if (known !== undefined) return known;
-    const exists = await this.#client.get(daemonSets, { namespace, name, metadataOnly: true }, signal).then(
-      ({ metadata }) => metadata.uid === uid,
-      (error: unknown) => {
-        if (isNotFound(error)) return false;
-        throw error;
-      },
-    );
-    this.#daemonSets.set(id, exists);
-    return exists;
+  /**
+   * Finds out which of the DaemonSets that pods name exist. A tenant can name any number; only an existing one
+   * recreates its pod here. Lists those of a namespace instead of reading each, because each request waits for its turn.
+   */
+  async #readDaemonSets(claimed: readonly Claimed[], signal: AbortSignal): Promise<void> {
+    const unknown = claimed.filter(({ set }) => !this.#daemonSets.has(set));
+    for (const namespace of new Set(unknown.map(({ pod }) => pod.namespace))) {
+      const existing = new Set<string>();
+      const note = ({ metadata: { name, uid } }: KubeObject): void => void existing.add(idOf(namespace, { name, uid }));
+      for (let page: string | undefined = ""; page !== undefined; ) {
+        const options = { namespace, metadataOnly: true, limit: setPageSize, continue: page };
+        const answer: ListResult = await this.#client.list(daemonSets, options, note, signal);
+        for (const { identity } of answer.unusable ?? []) note(identity);
+        page = answer.continue;
+      }
+      for (const { pod, set } of unknown) if (pod.namespace === namespace) this.#daemonSets.set(set, existing.has(set));
+    }
   }
 }
+
+interface Claimed {
+  readonly pod: DrainablePod;
+  /** `idOf` the DaemonSet that the pod names as its owner. */
+  readonly set: string;
+}
+
+const claimedBy = (owner: OwnerReference, pod: DrainablePod): Claimed => ({ pod, set: idOf(pod.namespace, owner) });
+
+const idOf = (namespace: string, { name, uid }: Pick<OwnerReference, "name" | "uid">): string =>
+  `${namespace}/${name}/${uid}`;
+
+const mayExist = ({ apiVersion, name }: OwnerReference): boolean =>
+  apiVersion.startsWith("apps/") && isObjectName(name);
 
 const leavingOf = (pod: Pod, owner: OwnerReference | undefined): DrainablePod => {
   const { name, uid, namespace = "default" } = pod.metadata;
