@@ -85,17 +85,17 @@ export class BoardOperations implements BoardControls {
 
   decisions(about: string | undefined, most: number, skip = 0): JsonRecord {
     const { decisions, status } = this.#deps;
-    const records: unknown[] = [];
-    let bytes = 0;
     const newest = decisions.newest(about, most, skip);
-    for (const text of newest.toReversed()) {
-      bytes += Buffer.byteLength(text) + 1;
-      if (bytes > maxDecisionsLength) break;
-      records.unshift(JSON.parse(text));
+    // Fewer are asked for, instead of leaving out the oldest ones, so that half of them are still about the board itself.
+    let texts = newest;
+    for (let bytes = lengthOf(texts); bytes > maxDecisionsLength; bytes = lengthOf(texts)) {
+      const fitting = Math.floor((texts.length * maxDecisionsLength) / bytes);
+      texts = decisions.newest(about, Math.min(fitting, texts.length - 1), skip);
     }
+    const records = texts.map((text): unknown => JSON.parse(text));
     const { holder, role, term } = status()?.leader ?? {};
     const held = role === "leader" && term !== undefined ? decisions.heldGroups(term).slice(0, maxHeld) : undefined;
-    const isCut = records.length < newest.length ? true : undefined;
+    const isCut = texts.length < newest.length ? true : undefined;
     return { board: this.#deps.controls.loaded.config.board.name, leader: holder, records, isCut, held };
   }
 
@@ -215,3 +215,7 @@ function sourceOf(origin: string): Source {
 
 /** Removes credentials from URLs. Other settings contain no secrets, only names of files that contain them. */
 const redacted = (shown: string): string => shown.replace(/(:\/\/)[^/@\s]+@/g, "$1...@");
+
+/** The length of these texts in a list, in bytes. */
+const lengthOf = (texts: readonly string[]): number =>
+  texts.reduce((sum, text) => sum + Buffer.byteLength(text) + 1, 0);

@@ -9,6 +9,7 @@ import {
 } from "../../../../agent/commands/operations/board-operations.ts";
 import { loadConfig } from "../../../../agent/config/load.ts";
 import { Database } from "../../../../storage/database/database.ts";
+import { DecisionLog } from "../../../../storage/decision-log.ts";
 import { stateMigrations } from "../../../../storage/schema.ts";
 import { pragmas } from "../../../storage/object-store.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
@@ -111,8 +112,28 @@ test("only the leader reports what is held back, and a list of records that is t
     board({ decisions, status: () => Object({ leader: { role, holder: "edge-01", term: 3 } }) }).board;
   expect(reporting("leader").decisions(undefined, 2)).toMatchObject({ records: [{}, {}], held: held.slice(0, 16) });
   expect(reporting("standby").decisions(undefined, 2)).toMatchObject({ leader: "edge-01", held: undefined });
-  const long = { ...decisions, newest: () => [JSON.stringify({ text: "x".repeat(30_000) }), "{}"] };
+  const texts = [JSON.stringify({ text: "x".repeat(30_000) }), "{}"];
+  const long = { ...decisions, newest: (_: string | undefined, most: number) => texts.slice(-most) };
   expect(board({ decisions: long }).board.decisions(undefined, 2)).toMatchObject({ records: [{}], isCut: true });
+});
+
+test("the records of a board itself are sent although those of its pods alone are too long", () => {
+  const log = new DecisionLog(Database.open({ file: ":memory:", migrations: stateMigrations, pragmas }), {
+    ...{ rows: 500, bytes: 256 * 1024 },
+  });
+  const put = (subject: string) => {
+    const text = JSON.stringify({ subject, why: "x".repeat(700) });
+    log.write([{ id: undefined, subject, board: "pi-3", text }]);
+  };
+  for (const subject of ["node/pi-3", "node/pi-3"]) put(subject);
+  for (let n = 0; n < 90; n++) put(`pod/default/web-${n}`);
+  const decisions = { newest: log.newest.bind(log), heldGroups: () => [] };
+  const { records, isCut } = board({ decisions }).board.decisions("node/pi-3", 200);
+  const subjects = (records as readonly { readonly subject: string }[]).map(({ subject }) => subject);
+  expect(isCut).toBe(true);
+  expect(subjects.slice(0, 2)).toEqual(["node/pi-3", "node/pi-3"]);
+  expect(subjects.length).toBeGreaterThan(25);
+  expect(subjects.at(-1)).toBe("pod/default/web-89");
 });
 
 test("compaction checkpoints the logs, and frees pages if requested", async () => {
