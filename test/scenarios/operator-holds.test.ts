@@ -553,7 +553,7 @@ describe("a leader that steps down on command", () => {
     void standsBy(site, other.plate.name);
     await site.run(minute);
     const answer = (dryRun: boolean) => site.done((controls) => controls.stepDown(undefined, hour, alice, dryRun));
-    expect(await answer(true)).toMatchObject({ standby: other.plate.name });
+    expect(await answer(true)).toMatchObject({ standby: other.plate.name, leadsAgainAfterMs: 140_000 });
     void site.agent.client.patch(
       nodes,
       { name: other.plate.name },

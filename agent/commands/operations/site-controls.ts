@@ -105,7 +105,8 @@ export class AgentSiteControls implements SiteControls {
         holdOffMs: holdOff,
         until,
         standby: standby ?? null,
-        ...(standby === undefined && { leadsAgainAfterMs: Math.min(holdOff, maxTakeover(config.leader)) }),
+        // The standby's agent may have ended since it announced itself.
+        leadsAgainAfterMs: Math.min(holdOff, maxTakeover(config.leader)),
       };
       if (dryRun) return done(result);
       const message = withAuthor(`Lease released${to === undefined ? "" : ` for ${to}`}`, author);
