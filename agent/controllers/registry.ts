@@ -8,7 +8,7 @@ import { endpointSliceMirroring } from "./endpoint-slice-mirroring/controller.ts
 import { endpointsOfServices } from "./endpoints/controller.ts";
 import { type NodeLifecycleDeps, nodeLifecycle } from "./node-lifecycle/controller.ts";
 import { nodeTaints } from "./node-lifecycle/node-taints.ts";
-import { outOfServiceBoards } from "./node-lifecycle/out-of-service.ts";
+import { outOfServiceBoards } from "./node-lifecycle/out-of-service/controller.ts";
 import { podReadiness } from "./node-lifecycle/pod-readiness.ts";
 import { type PodGcDeps, podGC } from "./pod-gc/controller.ts";
 import { type TaintEvictionDeps, taintEviction } from "./taint-eviction/controller.ts";

@@ -1,7 +1,7 @@
 import type { Node } from "../api/core.ts";
 import { changeTaints, type TaintName, taintKeys, taintOf, taintsOf } from "../api/taints.ts";
 import { conditionTypes } from "../board/node-conditions.ts";
-import { outOfService, outOfServiceAnnotation } from "../controllers/node-lifecycle/out-of-service.ts";
+import { outOfService, outOfServiceAnnotation } from "../controllers/node-lifecycle/out-of-service/mark.ts";
 
 /** The taints, annotations and conditions that a release removes from a Node. */
 export interface NodeRemovals {

@@ -34,7 +34,7 @@ import { decide as decideSlices } from "../../agent/controllers/endpoint-slice/d
 import { decide as decideEndpoints } from "../../agent/controllers/endpoints/decide.ts";
 import { noMemory as noEndpoints } from "../../agent/controllers/endpoints/memory.ts";
 import { decideNodeTaints } from "../../agent/controllers/node-lifecycle/node-taints.ts";
-import { takeOutOfService } from "../../agent/controllers/node-lifecycle/out-of-service.ts";
+import { takeOutOfService } from "../../agent/controllers/node-lifecycle/out-of-service/mark.ts";
 import { writeTaints } from "../../agent/controllers/node-lifecycle/pass.ts";
 import { markNotReady } from "../../agent/controllers/node-lifecycle/pods-not-ready.ts";
 import { silentConditions, writeConditions } from "../../agent/controllers/node-lifecycle/silent-conditions.ts";

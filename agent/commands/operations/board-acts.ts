@@ -4,7 +4,7 @@ import { taintOf } from "../../api/taints.ts";
 import { dispositionOf } from "../../base/errors.ts";
 import { isNotFound } from "../../client/api-error.ts";
 import { lastSignOf } from "../../controllers/node-lifecycle/health.ts";
-import { outOfService, takeOutOfService } from "../../controllers/node-lifecycle/out-of-service.ts";
+import { outOfService, takeOutOfService } from "../../controllers/node-lifecycle/out-of-service/mark.ts";
 import { type Action, refTo } from "../../execution/actions.ts";
 import { effectOf } from "../../execution/executor.ts";
 import type { Term } from "../../execution/fence.ts";

@@ -1,7 +1,7 @@
 import type { DaemonSet, Node } from "../../api/core.ts";
 import { isSelected } from "../../api/node-affinity.ts";
 import { isSameTaint, taintsOf } from "../../api/taints.ts";
-import { isMarked, outOfService } from "../node-lifecycle/out-of-service.ts";
+import { isMarked, outOfService } from "../node-lifecycle/out-of-service/mark.ts";
 import { isTolerated } from "./tolerations.ts";
 
 /** run: whether the board should have a pod of the set. stay: whether an existing pod may stay. */

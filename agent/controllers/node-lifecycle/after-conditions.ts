@@ -9,7 +9,7 @@ import { whyNotOnVerdict } from "../../judgement/ruling.ts";
 import { type Evidence, isSilent, isWitnessed, unexplainedSilence, type Verdict } from "../../judgement/verdict.ts";
 import { afterWrite, type Examined, lastSignOf, type NodeHealth, needsUnknownCondition } from "./health.ts";
 import type { BoardRecord, SiteMemory } from "./memory.ts";
-import { confirmedDeadBy } from "./out-of-service.ts";
+import { confirmedDeadBy } from "./out-of-service/mark.ts";
 import type { NodeLifecycleSettings } from "./settings.ts";
 import { desiredTaintFor, runningTaint } from "./taints.ts";
 import type { Budget, RunningTaint } from "./zones/budget.ts";

@@ -12,7 +12,7 @@ import type { Decision } from "../../loop/controller.ts";
 import { markGrounds } from "./grounds.ts";
 import { type Examined, examine, needsUnknownCondition } from "./health.ts";
 import type { SiteMemory } from "./memory.ts";
-import { confirmedDeadBy } from "./out-of-service.ts";
+import { confirmedDeadBy } from "./out-of-service/mark.ts";
 import { endOf, outcomeRound } from "./outcome-round.ts";
 import {
   type MonitorPass,

@@ -10,6 +10,7 @@ import { hasContinued, type PastSilences, silenceBegan } from "../../judgement/p
 import { isCurrentRespite, type Missed, missedSince, type Respite, shortenedGrace } from "../../judgement/respites.ts";
 import { isToMark } from "../../judgement/ruling.ts";
 import { type Evidence, type Verdict, verdictOf, wholeSilence } from "../../judgement/verdict.ts";
+import { confirmedDeadBy } from "./out-of-service/mark.ts";
 import type { NodeLifecycleSettings } from "./settings.ts";
 import { zoneName, zoneOf } from "./zones/zones.ts";
 
@@ -172,9 +173,10 @@ function evidenceOf(
     own: isOwn(node, settings),
     ...(settings.policy === "evidence" ? onLan(lan, health, silence, settings, now) : { heard: undefined }),
     confirmedBy:
-      holds.confirmed.size === 0
+      confirmedDeadBy(node, lease) ??
+      (holds.confirmed.size === 0
         ? undefined
-        : confirmedBy(holds, zoneName(zoneOf(node)), () => lastSignOf(node, lease), now),
+        : confirmedBy(holds, zoneName(zoneOf(node)), () => lastSignOf(node, lease), now)),
   };
 }
 

@@ -1,7 +1,7 @@
 import { withCondition } from "../../api/conditions.ts";
 import type { Node, NodeCondition } from "../../api/core.ts";
 import { type NodeHealth, readyOf } from "./health.ts";
-import { outOfServiceAnnotation } from "./out-of-service.ts";
+import { outOfServiceAnnotation } from "./out-of-service/mark.ts";
 import { zoneLabels } from "./zones/zones.ts";
 
 /**

@@ -10,7 +10,7 @@ import type { Controller, SiteView } from "../../loop/controller.ts";
 import { barePod } from "../bare-pod.ts";
 import { type BoardVerdictDeps, type BoardVerdicts, boardVerdicts } from "../board-verdicts.ts";
 import { readyOf } from "../node-lifecycle/health.ts";
-import { confirmerOf, isMarked, sinceConfirmed } from "../node-lifecycle/out-of-service.ts";
+import { confirmerOf, isMarked, sinceConfirmed } from "../node-lifecycle/out-of-service/mark.ts";
 import { openValve, type ShutOn } from "../safety-valve.ts";
 import {
   type Abandoned,

@@ -17,7 +17,7 @@ import {
 import { rulingOf } from "../../judgement/ruling.ts";
 import type { Decision } from "../../loop/controller.ts";
 import { disruptionTarget } from "../disruption-target.ts";
-import { type Confirmer, confirmedCause } from "../node-lifecycle/out-of-service.ts";
+import { type Confirmer, confirmedCause } from "../node-lifecycle/out-of-service/mark.ts";
 import { harmlessIfNew, type ShutOn, valveFactsOn } from "../safety-valve.ts";
 
 /** Memory between passes. */

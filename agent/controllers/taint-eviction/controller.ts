@@ -16,7 +16,7 @@ import { barePod } from "../bare-pod.ts";
 import { livePod } from "../live-pod.ts";
 import { type Circumstances, type LanAnswerOf, noLanAnswer, readyOf } from "../node-lifecycle/health.ts";
 import type { BoardRecord } from "../node-lifecycle/memory.ts";
-import { isMarked, outOfService, sinceConfirmed } from "../node-lifecycle/out-of-service.ts";
+import { isMarked, outOfService, sinceConfirmed } from "../node-lifecycle/out-of-service/mark.ts";
 import type { NodeLifecycleSettings } from "../node-lifecycle/settings.ts";
 import { examinedNow } from "../node-lifecycle/verdict-now.ts";
 import type { Budget, RunningTaint } from "../node-lifecycle/zones/budget.ts";

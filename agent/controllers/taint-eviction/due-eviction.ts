@@ -6,7 +6,7 @@ import type { Cause } from "../../execution/actions.ts";
 import { latestQuarantineEnd } from "../../judgement/link.ts";
 import { isCausedByUs, isOperatorConfirmed, rulingOf } from "../../judgement/ruling.ts";
 import { readyFact } from "../node-lifecycle/health.ts";
-import { confirmedCause } from "../node-lifecycle/out-of-service.ts";
+import { confirmedCause } from "../node-lifecycle/out-of-service/mark.ts";
 import type { NodeLifecycleSettings } from "../node-lifecycle/settings.ts";
 import { harmlessIfNew, valveFactsOn } from "../safety-valve.ts";
 import { isUntried, reread } from "./deletion.ts";

@@ -2,7 +2,10 @@ import { describe, expect, test } from "vitest";
 import { leases, nodes, pods } from "../../../agent/api/resources.ts";
 import { shifted } from "../../../agent/base/clock.ts";
 import { lastSignOf } from "../../../agent/controllers/node-lifecycle/health.ts";
-import { outOfServiceAnnotation, takeOutOfService } from "../../../agent/controllers/node-lifecycle/out-of-service.ts";
+import {
+  outOfServiceAnnotation,
+  takeOutOfService,
+} from "../../../agent/controllers/node-lifecycle/out-of-service/mark.ts";
 import { zoneName, zoneOf } from "../../../agent/controllers/node-lifecycle/zones/zones.ts";
 import {
   decodeHolds,

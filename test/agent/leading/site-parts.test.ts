@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { leases } from "../../../agent/api/resources.ts";
 import { elapsed } from "../../../agent/base/clock.ts";
 import { loadConfig } from "../../../agent/config/load.ts";
-import { takeOutOfService } from "../../../agent/controllers/node-lifecycle/out-of-service.ts";
+import { takeOutOfService } from "../../../agent/controllers/node-lifecycle/out-of-service/mark.ts";
 import type { EvictionTimer } from "../../../agent/controllers/taint-eviction/timer.ts";
 import { noHolds } from "../../../agent/holds/holds.ts";
 import { leavingPods } from "../../../agent/leading/leaving-pods.ts";

@@ -8,7 +8,7 @@ import { nodes, pods, type Resource, resourceName } from "../../../api/resources
 import { outOfServiceKey, taintsOf } from "../../../api/taints.ts";
 import { recordIn } from "../../../base/json.ts";
 import { readyOf } from "../../../controllers/node-lifecycle/health.ts";
-import { confirmerOf } from "../../../controllers/node-lifecycle/out-of-service.ts";
+import { confirmerOf } from "../../../controllers/node-lifecycle/out-of-service/mark.ts";
 import type { Status } from "../../../status/schema.ts";
 
 /** An object as the running agent knows it, from its cache. */

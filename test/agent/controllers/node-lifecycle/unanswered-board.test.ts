@@ -1,10 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { boardLeaseKey, leases } from "../../../../agent/api/resources.ts";
 import { lastSignOf } from "../../../../agent/controllers/node-lifecycle/health.ts";
+import { takeOutOfService } from "../../../../agent/controllers/node-lifecycle/out-of-service/mark.ts";
 import type { KubeletState } from "../../../../agent/judgement/lan-answer.ts";
 import type { Unanswered } from "../../../../agent/judgement/lan-silence.ts";
 import type { Policy } from "../../../../agent/judgement/verdict.ts";
-import { toleration } from "../../../support/builders.ts";
+import { lease, toleration } from "../../../support/builders.ts";
 import { SiteModel } from "../site-model.ts";
 
 const counted = { questions: 7, overMs: 30_000, at: undefined };
@@ -97,6 +98,17 @@ describe("a silent board that does not answer on the LAN", () => {
     }));
     await site.run("2m");
     expect([verdictOn(site), site.exists("web")]).toEqual(["dead", false]);
+  });
+
+  test("is held no longer once an operator confirms it dead, and is tainted like any lost board", async () => {
+    const site = await silent(unheard);
+    await site.run("5m");
+    const version = site.view.lister(leases).get(boardLeaseKey("pi-1"))?.metadata.resourceVersion ?? "";
+    await site.execute(takeOutOfService(site.node("pi-1"), lease("pi-1", version), { by: "ops:jo" }, site.now));
+    await site.run("30s");
+    expect([verdictOn(site), site.exists("web")]).toEqual(["dead", false]);
+    expect(site.noExecute("pi-1")).toContain("unreachable:NoExecute");
+    expect(site.heldFor).toEqual([]);
   });
 
   test("is judged by its silence alone under policy kubernetes", async () => {

@@ -6,7 +6,7 @@ import { shifted } from "../../../../agent/base/clock.ts";
 import { atOnce, type Steps } from "../../../../agent/base/steps.ts";
 import type { BoardVerdictDeps } from "../../../../agent/controllers/board-verdicts.ts";
 import { firstMemory, type SiteMemory } from "../../../../agent/controllers/node-lifecycle/memory.ts";
-import { outOfServiceAnnotation } from "../../../../agent/controllers/node-lifecycle/out-of-service.ts";
+import { outOfServiceAnnotation } from "../../../../agent/controllers/node-lifecycle/out-of-service/mark.ts";
 import { podGC } from "../../../../agent/controllers/pod-gc/controller.ts";
 import { decide, firstGcMemory, type GcMemory, type GcState } from "../../../../agent/controllers/pod-gc/decide.ts";
 import { podsToCollect } from "../../../../agent/controllers/pod-gc/ended.ts";

@@ -12,7 +12,7 @@ import {
 } from "../../../../agent/api/resources.ts";
 import { shifted } from "../../../../agent/base/clock.ts";
 import { lastSignOf } from "../../../../agent/controllers/node-lifecycle/health.ts";
-import { takeOutOfService } from "../../../../agent/controllers/node-lifecycle/out-of-service.ts";
+import { takeOutOfService } from "../../../../agent/controllers/node-lifecycle/out-of-service/mark.ts";
 import { openValve } from "../../../../agent/controllers/safety-valve.ts";
 import { lease, type NodeOptions, type PodOptions, toleration } from "../../../support/builders.ts";
 import { SiteModel } from "../site-model.ts";

@@ -1,15 +1,13 @@
-import type { Lease, Node } from "../../api/core.ts";
-import { boardLeaseKey, leases, nodes } from "../../api/resources.ts";
-import { changeTaints, outOfServiceKey, type TaintName, taintOf, taintsOf } from "../../api/taints.ts";
-import { timestamp } from "../../api/timestamps.ts";
-import type { Instant, Millis } from "../../base/clock.ts";
-import { type JsonRecord, recordIn } from "../../base/json.ts";
-import type { Confirmed } from "../../decisions/grounds.ts";
-import { type Action, type Cause, refTo } from "../../execution/actions.ts";
-import { maxByLength } from "../../holds/holds.ts";
-import { type Controller, enqueueOn } from "../../loop/controller.ts";
-import { readyOf } from "./health.ts";
-import { nodeEvent } from "./pass.ts";
+import { conditionOf } from "../../../api/conditions.ts";
+import type { Lease, Node } from "../../../api/core.ts";
+import { nodes } from "../../../api/resources.ts";
+import { changeTaints, outOfServiceKey, type TaintName, taintOf, taintsOf } from "../../../api/taints.ts";
+import { timestamp } from "../../../api/timestamps.ts";
+import type { Instant } from "../../../base/clock.ts";
+import { type JsonRecord, recordIn } from "../../../base/json.ts";
+import type { Confirmed } from "../../../decisions/grounds.ts";
+import { type Action, type Cause, refTo } from "../../../execution/actions.ts";
+import { maxByLength } from "../../../holds/holds.ts";
 
 /**
  * The taint with which an operator confirms that a board's pods no longer run, so that they are deleted by force
@@ -67,55 +65,11 @@ export function takeOutOfService(
   };
 }
 
-export interface OutOfService {
-  readonly node: Node;
-  /** The content of our annotation. */
-  readonly mark: JsonRecord;
-  /** The board gave a sign of life after the confirmation. */
-  readonly hasReported: boolean;
-}
-
-/** Interval between checks of a board out of service, because a heartbeat alone enqueues nothing. */
-const checkPeriod: Millis = 5000;
-
-/** Once a board that an operator confirmed to be dead gives a sign of life, removes the taint. */
-export const outOfServiceBoards: Controller<OutOfService, undefined> = {
-  name: "out-of-service",
-  reads: [nodes, leases],
-  mappings: [enqueueOn(nodes, ({ key, after }) => (after && markOf(after) ? [key] : []))],
-  initialMemory: undefined,
-  observe(name, site) {
-    const node = site.lister(nodes).get(name);
-    const mark = node && markOf(node);
-    if (node === undefined || mark === undefined) return undefined;
-    const lease = site.lister(leases).get(boardLeaseKey(name));
-    return { node, mark, hasReported: sinceConfirmed(node, lease) === "heard" };
-  },
-  decide({ node, mark, hasReported }, memory) {
-    if (!hasReported) return { actions: [], memory, requeueAfter: checkPeriod };
-    const patch = {
-      metadata: { annotations: { [outOfServiceAnnotation]: null } },
-      ...(taintOf(node, outOfService) && {
-        spec: { taints: changeTaints(taintsOf(node), { remove: [outOfService] }) },
-      }),
-    };
-    const { name, uid } = node.metadata;
-    const message = `Node ${name} sends heartbeats again although ${authorOf(mark)} had confirmed it to be dead, so it is back in service`;
-    return {
-      actions: [
-        { do: "patch", target: refTo(nodes, node), type: "merge", patch },
-        nodeEvent({ name, uid }, "BoardBackInService", message),
-      ],
-      memory,
-    };
-  },
-};
-
 /**
  * Our mark on the Node; undefined if there is none. An unreadable mark counts as a sign of life, because it is better
  * to remove the taint too early than never.
  */
-function markOf({ metadata: { annotations } }: Node): JsonRecord | undefined {
+export function markOf({ metadata: { annotations } }: Node): JsonRecord | undefined {
   const text = annotations?.[outOfServiceAnnotation];
   return text === undefined ? undefined : (recordIn(text) ?? {});
 }
@@ -147,7 +101,8 @@ function sinceMark(mark: JsonRecord, node: Node, lease: string | undefined): Con
   return mark.lease === signs.lease && mark.heartbeat === signs.heartbeat ? "silent" : "heard";
 }
 
-const authorOf = ({ by }: JsonRecord): string => (typeof by === "string" ? by.slice(0, maxByLength) : "an operator");
+export const authorOf = ({ by }: JsonRecord): string =>
+  typeof by === "string" ? by.slice(0, maxByLength) : "an operator";
 
 /** The cause of an act that follows from an operator's confirmation that a board is dead. */
 export const confirmedCause = (board: string): Cause => ({
@@ -163,5 +118,7 @@ export const confirmedCause = (board: string): Cause => ({
  */
 const signsOf = (node: Node, lease: string | undefined) => ({
   lease: lease ?? "",
-  heartbeat: String(readyOf(node)?.lastHeartbeatTime ?? node.metadata.creationTimestamp ?? ""),
+  heartbeat: String(
+    conditionOf(node.status?.conditions, "Ready")?.lastHeartbeatTime ?? node.metadata.creationTimestamp ?? "",
+  ),
 });
