@@ -1,6 +1,6 @@
 import type { Node } from "../../api/core.ts";
 import { taintOf } from "../../api/taints.ts";
-import type { Instant } from "../../base/clock.ts";
+import { type Instant, isAfter } from "../../base/clock.ts";
 import type { Cause } from "../../execution/actions.ts";
 import { sinceAnswer } from "../../judgement/lan-answer.ts";
 import type { EarlierSilence } from "../../judgement/lan-silence.ts";
@@ -155,7 +155,7 @@ export function recordOf(
   now: Instant,
 ): BoardRecord {
   const { health, zone, ready, verdict, silence, unwritten, confirmedBy, node, cached } = board;
-  const taint = taintRecord(node, before?.taint ?? inherited?.taints.get(board.name), now);
+  const taint = taintRecord(node, before?.taint ?? inherited?.taints.get(board.name), health.returnedAt, now);
   const ahead = node.metadata.resourceVersion === cached ? undefined : { of: cached, node };
   const isCordoned = node.spec?.unschedulable === true;
   const evidence = ready === "Unknown" && taint === undefined ? board.evidence : undefined;
@@ -168,11 +168,18 @@ const isSame = (before: BoardRecord, after: BoardRecord): boolean =>
   (Object.keys(after) as readonly (keyof BoardRecord)[]).every((field) => before[field] === after[field]);
 
 /**
- * The record of a board's taint. If a taint was removed and added again with another timeAdded, its record starts over.
+ * The record of a board's taint. It starts over if the taint was removed and added again with another timeAdded, or if the
+ * board reported again (`returnedAt`) without becoming ready: the next leader must not count the silence before that.
  */
-export function taintRecord(node: Node, before: RunningTaint | undefined, now: Instant): RunningTaint | undefined {
+export function taintRecord(
+  node: Node,
+  before: RunningTaint | undefined,
+  returnedAt: Instant | undefined,
+  now: Instant,
+): RunningTaint | undefined {
   const taint = runningTaint(node);
   if (taint === undefined) return undefined;
-  if (before !== undefined && before.added === taint.timeAdded) return before;
+  if (before !== undefined && before.added === taint.timeAdded)
+    return returnedAt && isAfter(returnedAt, before.since) ? { ...before, since: returnedAt, isBack: true } : before;
   return { added: taint.timeAdded, since: now, foreign: {} };
 }

@@ -257,7 +257,9 @@ function healthAfter(
   { link, settings, now }: Pick<Circumstances, "link" | "settings" | "now">,
 ): NodeHealth {
   const base =
-    last === undefined ? firstSight(sighting.node, settings, now) : withStatus(last, sighting.node, link, now);
+    last === undefined
+      ? firstSight(sighting.node, settings, now)
+      : withStatus(last, sighting.node, { link, settings, now });
   return withLease(base, last, sighting, now);
 }
 
@@ -292,7 +294,11 @@ function registeredAt({ metadata }: Node, { policy }: NodeLifecycleSettings, now
  * The health after reading the board's status. A new Ready condition is a sign of life; the removal of the condition by
  * another client is not, as in kube-controller-manager.
  */
-function withStatus(last: NodeHealth, node: Node, { restoredAt }: Link, now: Instant): NodeHealth {
+function withStatus(
+  last: NodeHealth,
+  node: Node,
+  { link: { restoredAt }, settings, now }: Pick<Circumstances, "link" | "settings" | "now">,
+): NodeHealth {
   const beat = beatOf(readyOf(node));
   if (beat === undefined) return last.ready === undefined ? last : { ...last, ready: undefined };
   const before = last.ready;
@@ -304,7 +310,8 @@ function withStatus(last: NodeHealth, node: Node, { restoredAt }: Link, now: Ins
   const transition = before && before.transition === beat.transition ? last.transition : now;
   const isFirst = last.statusAt === undefined || (restoredAt !== undefined && isAfter(restoredAt, last.statusAt));
   const statusAt = isFirst ? now : last.statusAt;
-  const returnedAt = before?.isUnknown && !beat.isUnknown ? now : last.returnedAt;
+  const isBack = settings.policy === "evidence" && before?.isUnknown && !beat.isUnknown;
+  const returnedAt = isBack ? now : last.returnedAt;
   const report = { transition, reportedAt: now, statusAt, returnedAt, byStatus: true };
   return { ...last, ready: beat, ...silentSinceNow(now), ...report };
 }

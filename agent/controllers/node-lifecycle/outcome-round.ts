@@ -92,7 +92,7 @@ function withTaints(
   at: Instant,
 ): BoardRecord {
   const written = withSpecTaints(node, taints, version ?? node.metadata.resourceVersion);
-  const taint = taintRecord(written, record.taint, at);
+  const taint = taintRecord(written, record.taint, record.health.returnedAt, at);
   return { ...record, taint, ahead: version === undefined ? record.ahead : { of: cached, node: written } };
 }
 

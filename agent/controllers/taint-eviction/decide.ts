@@ -146,7 +146,7 @@ function decideOrphan(
     return { actions: [], memory, requeueAfter: Math.min(recheck, elapsed(now, deadlineOf(memory))) };
   }
   if (fate === "not asked") return { actions: [], memory, requeueAfter: recheck };
-  return decideDue(state, orphanEviction(state, memory), settings, now);
+  return decideDue(state, orphanEviction(state, memory, now), settings, now);
 }
 
 function decideDue(

@@ -12,8 +12,8 @@ import { harmlessIfNew, valveFactsOn } from "../safety-valve.ts";
 import { isUntried, reread } from "./deletion.ts";
 import type { BoundPod, OrphanPod } from "./pod-state.ts";
 import type { EvictionHold } from "./thaw.ts";
-import { type EvictionTimer, isOfEarlierTerm, ranFor, timerOf } from "./timer.ts";
-import { finiteTimes, keyOfIdentity, minLength, type TolerationTime, tolerationTimeFor } from "./toleration-time.ts";
+import { type EvictionTimer, isOfEarlierTerm, ranFor, ranSince, timerOf } from "./timer.ts";
+import { finiteTimes, keyOfIdentity, type TolerationTime, tolerationTimeFor } from "./toleration-time.ts";
 
 export type EvictionSettings = Pick<NodeLifecycleSettings, "policy" | "gracePeriod">;
 
@@ -33,6 +33,8 @@ export interface DueEviction {
   readonly timer: EvictionTimer;
   /** The keys of the taints that the pod no longer tolerates. */
   readonly keys: readonly string[];
+  /** For how long the pod tolerates the first of them, and has. */
+  readonly time: Pick<Extract<Grounds["because"], { readonly kind: "taints" }>, "toleratedMs" | "ranMs">;
   readonly basis: Basis;
   /** The facts about the pod and its board on which the ruling depends. */
   readonly gate: GateFacts;
@@ -51,16 +53,19 @@ export function dueEviction(
 ): DueEviction | { readonly timer: EvictionTimer } | undefined {
   const { pod, taints } = state;
   const windows = taints.map((taint) => tolerationTimeFor(taint, pod.spec?.tolerations));
-  const length = minLength(windows);
-  if (length === Number.POSITIVE_INFINITY) return undefined;
-  const timer = timerOf(state, finiteTimes(windows), length, memory, { policy: settings.policy, now });
-  const ran = ranFor(timer, now);
-  const due = windows.filter(({ length }) => length <= ran);
-  if (due.length === 0) return { timer };
+  const finite = finiteTimes(windows);
+  if (finite.length === 0) return undefined;
+  const { watched, inherited } = state;
+  const reported = laterOf(watched?.returnedAt, inherited?.isBack ? inherited.since : undefined);
+  const timer = timerOf(state, finite, memory, reported, now);
+  const due = finite.filter((window) => window.length <= ranSince(timer, window, now));
+  const [first] = due.toSorted((a, b) => a.length - b.length);
+  if (first === undefined) return { timer };
   const keys = due.map(({ taint }) => taint.key);
   const basis = basisOf(keys, state);
   const gate = gateOf({ basis, timer, due }, state, settings, now);
-  return { timer, keys, basis, gate, cause: causeOf(basis, keys, state) };
+  const time = { toleratedMs: first.length, ranMs: ranSince(timer, first, now) };
+  return { timer, keys, basis, gate, time, cause: causeOf(basis, keys, state) };
 }
 
 function basisOf(keys: readonly string[], state: BoundPod): Basis {
@@ -142,9 +147,8 @@ function isAwaited(
   const isRestarted = policy === "kubernetes" && restoredAt !== undefined && isAfter(restoredAt, timer.start);
   if (isRestarted && elapsed(restoredAt, now) < timer.length) return true;
   const { seenAt = now, statusAt, returnedAt } = watched ?? {};
-  const isEvidence = policy === "evidence";
-  const taken = silence !== undefined && (isEvidence || isOfEarlierTerm(timer)) ? seenAt : undefined;
-  const since = [restoredAt, taken, isEvidence ? returnedAt : undefined].reduce(laterOf, undefined);
+  const taken = silence !== undefined && (policy === "evidence" || isOfEarlierTerm(timer)) ? seenAt : undefined;
+  const since = [restoredAt, taken, returnedAt].reduce(laterOf, undefined);
   return since !== undefined && elapsed(laterOf(since, statusAt), now) < gracePeriod;
 }
 
@@ -157,30 +161,30 @@ const isAtOnce = (timer: EvictionTimer, due: readonly TolerationTime[]): boolean
   isUntried(timer.deletion) && due.some(({ length }) => length === 0);
 
 /** The eviction of a pod whose Node was deleted, once its window is over. */
-export function orphanEviction({ pod, board }: OrphanPod, timer: EvictionTimer): DueEviction {
+export function orphanEviction({ pod, board }: OrphanPod, timer: EvictionTimer, now: Instant): DueEviction {
   const keys = timer.taints.map(keyOfIdentity);
   const gate = { nodeDeleted: true } as const;
   const basis = isCausedByUs(keys, gate) ? "verdict" : "order";
+  const time = { toleratedMs: timer.length, ranMs: ranFor(timer, now) };
   const rule = "the toleration time ended after the Node was deleted";
   const cause = basis === "verdict" ? { board, ...harmlessIfNew(pod), verdict: "unproven", rule } : undefined;
-  return { timer, keys, basis, gate, cause };
+  return { timer, keys, basis, gate, time, cause };
 }
 
 /** The facts on which the ruling on a due eviction rests, and which its record keeps. */
 export function groundsOf(
   state: BoundPod | OrphanPod,
-  { timer, keys, gate, cause }: DueEviction,
+  { keys, gate, time, cause }: DueEviction,
   settings: EvictionSettings,
   now: Instant,
 ): Grounds {
   const { pod, board, link, shut } = state;
   const { silence = undefined, move = undefined } = state.kind === "bound" ? state : {};
   const hold = holdAt(state, now);
-  const toleratedMs = timer.length;
   return {
     act: "pod-evicted",
     board,
-    because: { kind: "taints", taints: keys, toleratedMs, ranMs: ranFor(timer, now), ...(silence && { silence }) },
+    because: { kind: "taints", taints: keys, ...time, ...(silence && { silence }) },
     gate: {
       policy: settings.policy,
       ...gate,

@@ -1,18 +1,23 @@
-import { isLifecycleKey, taintKeys } from "../../api/taints.ts";
-import { elapsed, type Instant, type Millis, shifted } from "../../base/clock.ts";
+import { isLifecycleKey } from "../../api/taints.ts";
+import { earlierOf, elapsed, type Instant, laterOf, type Millis, shifted } from "../../base/clock.ts";
 import type { StayReason } from "../../decisions/grounds.ts";
-import type { Policy } from "../../judgement/verdict.ts";
 import type { Durable } from "../../loop/controller.ts";
 import type { RunningTaint } from "../node-lifecycle/zones/budget.ts";
 import { notBegun, type PodDeletion } from "./deletion.ts";
 import type { BoundPod } from "./pod-state.ts";
-import { identityOf, isDated, keyOfIdentity, type TolerationTime } from "./toleration-time.ts";
+import { identityOf, isDated, keyOfIdentity, minLength, type TolerationTime } from "./toleration-time.ts";
 
 /** The time that a pod may still stay on its tainted board. */
 export interface EvictionTimer {
   readonly uid: string;
   readonly board: string;
   readonly start: Instant;
+  /**
+   * When the silent board last reported again (policy `evidence`): the windows of our own taints begin anew then, because
+   * the pod may have been held past the end of its former one. Undefined if it has not.
+   */
+  readonly back: Instant | undefined;
+  /** The time from `start` to the end of the first window. */
   readonly length: Millis;
   /** Identities of the taints that the window belongs to. */
   readonly taints: readonly string[];
@@ -44,6 +49,8 @@ export type TimerOrigin =
   /** The same, and the board has been rebooted since. It is unknown how long it was off. */
   | "loaded after a reboot";
 
+type Window = Pick<EvictionTimer, "start" | "back">;
+
 const isLoaded = ({ origin }: EvictionTimer): boolean => origin === "loaded" || origin === "loaded after a reboot";
 
 /** Whether the pod's window began in an earlier term. */
@@ -62,14 +69,25 @@ export const deadlineOf = ({ start, length }: EvictionTimer): Instant => shifted
  * For how many whole milliseconds the timer has run. A deadline is a whole number of milliseconds after the start.
  * Because of rounding errors in the clock's fractions, the last of these milliseconds may appear incomplete.
  */
-export const ranFor = ({ start }: EvictionTimer, now: Instant): Millis =>
+export const ranFor = ({ start }: Pick<EvictionTimer, "start">, now: Instant): Millis =>
   Math.max(0, Math.floor(elapsed(start, now) + 1e-3));
+
+/** For how many whole milliseconds the window of one taint has run. */
+export const ranSince = ({ start, back }: Window, { taint }: TolerationTime, now: Instant): Millis =>
+  ranFor({ start: isLifecycleKey(taint.key) ? laterOf(start, back) : start }, now);
+
+/** The time from the start of a timer to the end of the first of these windows. */
+const firstEnd = ({ start, back }: Window, windows: readonly TolerationTime[]): Millis => {
+  const later = back ? Math.max(0, Math.ceil(elapsed(start, back))) : 0;
+  return minLength(
+    windows.map(({ taint, length }) => ({ taint, length: length + (isLifecycleKey(taint.key) ? later : 0) })),
+  );
+};
 
 /**
  * The timer of a pod. A window keeps its start as long as one of its taints remains; its length may change. Other
  * taints, or another board, start a new window. Swapping unreachable and not-ready does not, because the board is still
- * lost; except under policy `evidence`, if a silent board reports that it is not ready: its pods may have been held past
- * the end of their window. A pod that does not tolerate its taint has a window of length 0.
+ * lost. A pod that does not tolerate its taint has a window of length 0. `reported`: when the silent board last reported again.
  *
  * A window stored in an earlier term continues only for a taint with `timeAdded`. A taint without one, such as kubectl
  * sets, may have been removed and set again between the terms without any visible difference.
@@ -77,27 +95,30 @@ export const ranFor = ({ start }: EvictionTimer, now: Instant): Millis =>
 export function timerOf(
   { pod, board, inherited }: Pick<BoundPod, "pod" | "board" | "inherited">,
   windows: readonly TolerationTime[],
-  length: Millis,
   memory: EvictionTimer | undefined,
-  { policy, now }: { readonly policy: Policy; readonly now: Instant },
+  reported: Instant | undefined,
+  now: Instant,
 ): EvictionTimer {
   const taints = windows.map(({ taint }) => identityOf(taint));
   const keepsStart = (timer: EvictionTimer): boolean =>
     taints.some((taint) => timer.taints.includes(taint) && (!isLoaded(timer) || isDated(taint))) ||
-    (!isLoaded(timer) && isExchanged(timer.taints, taints, policy));
+    (!isLoaded(timer) && isExchanged(timer.taints, taints));
   const before = memory?.board === board && keepsStart(memory) ? memory : undefined;
+  const back = laterOf(before?.back, reported);
   const isExact = before !== undefined && before.origin !== "loaded after a reboot";
-  if (isExact && before.length === length && isSameSet(before.taints, taints)) {
+  const isUnchanged = isExact && before.back === back && isSameSet(before.taints, taints);
+  if (isUnchanged && before.length === firstEnd(before, windows)) {
     return isLoaded(before) ? { ...before, origin: "earlier term" } : before;
   }
   const inheritedStart = isExact ? undefined : runningSince(inherited, windows);
   const isFormer = before ? isOfEarlierTerm(before) : inheritedStart !== undefined;
-  const starts = [before?.start ?? now, inheritedStart ?? now];
+  const start = earlierOf(before?.start ?? now, inheritedStart);
   return {
     uid: pod.metadata.uid,
     board,
-    start: starts.reduce((first, other) => (other.mono < first.mono ? other : first)),
-    length,
+    start,
+    back,
+    length: firstEnd({ start, back }, windows),
     taints,
     at: now,
     origin: isFormer ? "earlier term" : "this term",
@@ -107,14 +128,13 @@ export function timerOf(
 }
 
 /**
- * Whether one of our two taints was swapped for the other, so that the window goes on. Not used across terms, because
- * taints may have been removed and added many times between them.
+ * Whether one of our two taints was swapped for the other. Not used across terms, because taints may have been removed
+ * and added many times between them.
  */
-function isExchanged(before: readonly string[], after: readonly string[], policy: Policy): boolean {
+function isExchanged(before: readonly string[], after: readonly string[]): boolean {
   const ours = (taints: readonly string[]): readonly string[] => taints.map(keyOfIdentity).filter(isLifecycleKey);
   const [had, has] = [ours(before), ours(after)];
-  const isSwapped = had.length > 0 && has.length > 0 && !has.some((key) => had.includes(key));
-  return isSwapped && !(policy === "evidence" && has.includes(taintKeys.notReady));
+  return had.length > 0 && has.length > 0 && !has.some((key) => had.includes(key));
 }
 
 /** When the taint began, according to the previous leader; undefined if it recorded no taint, or a different one. */
@@ -151,19 +171,21 @@ export function countTimers(timers: Iterable<EvictionTimer | undefined>, now: In
 export const durableTimers = (boot: string): Durable<EvictionTimer | undefined> => ({
   save(timer) {
     if (timer === undefined || isSent(timer)) return undefined;
-    const { uid, board, start, length, taints, at } = timer;
-    return JSON.stringify({ v: 1, boot, uid, board, start: start.mono, ran: elapsed(start, at), length, taints });
+    const { uid, board, start, back, length, taints, at } = timer;
+    const began = { start: start.mono, ran: elapsed(start, at), ...(back && { backAfter: elapsed(start, back) }) };
+    return JSON.stringify({ v: 1, boot, uid, board, ...began, length, taints });
   },
   load(text, now) {
     const written: unknown = JSON.parse(text);
     if (!isWritten(written)) throw new Error("not a timer of this version");
-    const { uid, board, length, taints } = written;
+    const { uid, board, length, taints, backAfter } = written;
     const [origin, ran] =
       written.boot === boot
         ? (["loaded", now.mono - written.start] as const)
         : (["loaded after a reboot", written.ran] as const);
     const start = shifted(now, -Math.max(0, ran));
-    return { uid, board, start, length, taints, at: now, origin, deletion: notBegun, explained: undefined };
+    const back = backAfter === undefined ? undefined : shifted(start, backAfter);
+    return { uid, board, start, back, length, taints, at: now, origin, deletion: notBegun, explained: undefined };
   },
 });
 
@@ -173,17 +195,29 @@ interface Written {
   readonly board: string;
   readonly start: Millis;
   readonly ran: Millis;
+  /** The time from the start to `back`. */
+  readonly backAfter?: Millis;
   readonly length: Millis;
   readonly taints: readonly string[];
 }
 
 function isWritten(value: unknown): value is Written {
   if (typeof value !== "object" || value === null) return false;
-  const { v, boot, uid, board, start, ran, length, taints }: Readonly<Record<string, unknown>> = { ...value };
+  const {
+    v,
+    boot,
+    uid,
+    board,
+    start,
+    ran,
+    backAfter = 0,
+    length,
+    taints,
+  }: Readonly<Record<string, unknown>> = { ...value };
   return (
     v === 1 &&
     [boot, uid, board].every((text) => typeof text === "string") &&
-    [start, ran, length].every(Number.isFinite) &&
+    [start, ran, backAfter, length].every(Number.isFinite) &&
     Array.isArray(taints) &&
     taints.every((taint) => typeof taint === "string")
   );

@@ -46,10 +46,10 @@ export function encodeBudget({ zones, boards, foreign }: SiteMemory, now: Instan
       ]),
     ),
     boards: fitting(
-      running.map(({ name, since, added, foreign }) => [
-        name,
-        { ...foreign, s: Math.floor(elapsed(since, now) / 1000), ...(added !== undefined && { added }) },
-      ]),
+      running.map(({ name, since, isBack, added, foreign }) => {
+        const s = Math.floor(elapsed(since, now) / 1000);
+        return [name, { ...foreign, s, ...(isBack && { back: true }), ...(added !== undefined && { added }) }];
+      }),
     ),
     ...(silences.length > 0 && {
       silent: fitting(
@@ -107,9 +107,15 @@ function zoneBudget({ state, level, evictions, ...foreign }: UnknownFields): Zon
   return { state, level: Math.min(1, level), evictions: isAmount(evictions) ? Math.floor(evictions) : 0, foreign };
 }
 
-function runningTaint({ s, added, ...foreign }: UnknownFields, now: Instant): RunningTaint | undefined {
+function runningTaint({ s, back, added, ...foreign }: UnknownFields, now: Instant): RunningTaint | undefined {
   if (!isAmount(s)) return undefined;
-  return { added: typeof added === "string" ? added : undefined, since: shifted(now, -s * 1000), foreign };
+  const since = shifted(now, -s * 1000);
+  return {
+    added: typeof added === "string" ? added : undefined,
+    since,
+    ...(back === true && { isBack: true }),
+    foreign,
+  };
 }
 
 function silenceIn({ sign, s, lost }: UnknownFields): EarlierSilence | undefined {

@@ -32,7 +32,9 @@ export interface ZoneBudget {
 export interface RunningTaint {
   /** timeAdded of the taint, which identifies it among taints of the same name; only compared, never read as a time. */
   readonly added: string | undefined;
-  /** When the taint was added, on our clock. */
+  /** When the taint was added, or the silent board reported again that it is not ready, on our clock. */
   readonly since: Instant;
+  /** Whether the board reported again at that time. */
+  readonly isBack?: true;
   readonly foreign: UnknownFields;
 }

@@ -10,14 +10,16 @@ import {
   pods,
   type Resource,
 } from "../../../../agent/api/resources.ts";
-import { shifted } from "../../../../agent/base/clock.ts";
+import { type Instant, shifted } from "../../../../agent/base/clock.ts";
 import { lastSignOf } from "../../../../agent/controllers/node-lifecycle/health.ts";
 import { takeOutOfService } from "../../../../agent/controllers/node-lifecycle/out-of-service/mark.ts";
 import { openValve } from "../../../../agent/controllers/safety-valve.ts";
+import { freezeKey } from "../../../../agent/holds/holds.ts";
 import { lease, type NodeOptions, type PodOptions, toleration } from "../../../support/builders.ts";
-import { SiteModel } from "../site-model.ts";
+import { SiteModel, type TermOptions } from "../site-model.ts";
 
 const wish = "siteward.dev/on-silence";
+const twoMinutes = [toleration("unreachable", 120), toleration("not-ready", 120)];
 const aMinute = [toleration("unreachable", 60), toleration("not-ready", 60)];
 const host = (name: string): NodeOptions => ({ labels: { "kubernetes.io/hostname": name } });
 const onHost = (name: string): PodOptions => ({ nodeSelector: { "kubernetes.io/hostname": name } });
@@ -131,6 +133,67 @@ describe("a lost board returns, and its kubelet first says that it is not ready,
     expect(site.exists("set")).toBe(true);
   });
 
+  /** The kubelet says again and again that it is not ready. */
+  async function reporting(site: SiteModel, times: number): Promise<void> {
+    for (let time = 0; time < times; time++) {
+      await site.run("10s");
+      site.renew("pi-3");
+      site.report("pi-3", { Ready: "False" });
+    }
+  }
+
+  const terms: readonly (readonly [string, ((site: SiteModel) => TermOptions) | undefined])[] = [
+    ["one leader", undefined],
+    ["two leaders", ({ budget }) => ({ budget })],
+    ["two terms of a board", ({ budget, kept }) => ({ budget, kept })],
+  ];
+
+  test.each(terms)("under %s, a taint that others set does not take the time from its pods", async (_, handedOver) => {
+    const maintenance = { key: "maintenance", effect: "NoExecute", timeAdded: "2026-01-01T00:00:00Z" };
+    const aDay = { key: "maintenance", operator: "Exists", effect: "NoExecute", tolerationSeconds: 86_400 };
+    const set = { owner: "StatefulSet", tolerations: [...twoMinutes, aDay] };
+    const site = await lostBoard("evidence", { set }, (made) => made.setTaints("pi-3", maintenance));
+    await site.run(hour);
+    await returned(site);
+    await reporting(site, 1);
+    if (handedOver) await site.lead(handedOver(site));
+    await reporting(site, 10);
+    expect(site.exists("set")).toBe(true);
+    await reporting(site, 4);
+    expect(site.exists("set")).toBe(false);
+  });
+
+  test.each(terms)(
+    "under %s, neither does the taint of an earlier report that stood throughout",
+    async (_, handedOver) => {
+      const site = await lostBoard("evidence", { set: { owner: "StatefulSet", tolerations: twoMinutes } });
+      site.renew("pi-3");
+      site.report("pi-3", { Ready: "False" });
+      await site.run("10s");
+      expect(site.noExecute("pi-3")).toEqual(["not-ready:NoExecute"]);
+      // A freeze keeps it from being replaced by `unreachable`.
+      const frozenUntil = (end: Instant) => {
+        const freeze = { end, slowEnd: end, by: "ops:jo", reason: undefined, foreign: {} };
+        site.hold((holds) => ({
+          ...holds,
+          freezes: new Map([[freezeKey({ scope: "site" }), { ...freeze, scope: "site" }]]),
+        }));
+      };
+      frozenUntil(shifted(site.now, 3_600_000));
+      site.silence("pi-3");
+      await site.run("2m");
+      expect([site.noExecute("pi-3"), site.conditions("pi-3").Ready]).toEqual([["not-ready:NoExecute"], "Unknown"]);
+      await returned(site);
+      await reporting(site, 1);
+      frozenUntil(site.now);
+      if (handedOver) await site.lead(handedOver(site));
+      await reporting(site, 10);
+      expect(site.exists("set")).toBe(true);
+      await reporting(site, 4);
+      expect(site.exists("set")).toBe(false);
+    },
+  );
+
   test.each([
     ["one leader", false],
     ["two", true],
@@ -179,16 +242,9 @@ describe("a lost board returns, and its kubelet first says that it is not ready,
 
   test("and if it remains so, they have the time that they tolerate from then on", async () => {
     const site = await returned();
-    const report = async (times: number): Promise<void> => {
-      for (let time = 0; time < times; time++) {
-        await site.run("10s");
-        site.renew("pi-3");
-        site.report("pi-3", { Ready: "False" });
-      }
-    };
-    await report(5);
+    await reporting(site, 5);
     expect(site.exists("set")).toBe(true);
-    await report(3);
+    await reporting(site, 3);
     expect(site.exists("set")).toBe(false);
   });
 });

@@ -7,6 +7,7 @@ const timer: EvictionTimer = {
   uid: "u",
   board: "pi",
   start: { mono: 20_000, wall: 8_970_000 },
+  back: undefined,
   length: 300_000,
   taints: ["a=:NoExecute@T1"],
   at: { mono: 30_000, wall: 8_980_000 },
@@ -40,6 +41,12 @@ test("after a reboot, the time that had elapsed when the timer was stored still 
     start: { mono: 40_000 },
     origin: "loaded after a reboot",
   });
+});
+
+test("that the board has reported again is restored too", () => {
+  const text = durableTimers("boot").save({ ...timer, back: { mono: 29_000, wall: 0 } }, now) ?? "";
+  expect(durableTimers("boot").load(text, now)?.back?.mono).toBe(29_000);
+  expect(durableTimers("next").load(text, now)).toMatchObject({ start: { mono: 40_000 }, back: { mono: 49_000 } });
 });
 
 test("a start in the future counts as now", () => {
