@@ -226,6 +226,8 @@ export type Restraint =
   | { readonly why: "not-live" }
   /** Since the outage, not every board has sent a heartbeat. */
   | { readonly why: "quarantine" }
+  /** The kubelet may soon withdraw its report that the board is not ready. */
+  | { readonly why: "report" }
   /** The verdict on the board does not permit harm. */
   | { readonly why: "verdict"; readonly verdict: string; readonly rule: string }
   /** The safety valve is shut because too many acts were done within an hour, or too many boards are tainted. */

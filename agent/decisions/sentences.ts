@@ -158,6 +158,8 @@ export function restraintText(restraint: Restraint): string {
       return "the leader could not receive heartbeats: its watches of Nodes and Leases were not live, or the API server accepted no writes";
     case "quarantine":
       return "after an outage, not every board had sent a heartbeat yet";
+    case "report":
+      return "the kubelet could still withdraw its report that the board is not ready";
     case "verdict":
       // A board counts as alive until its grace period has ended, which says little about the board.
       return restraint.verdict === "alive" ? restraint.rule : `the verdict was ${restraint.verdict}: ${restraint.rule}`;

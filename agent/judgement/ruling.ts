@@ -144,9 +144,9 @@ const gainRuling = (
  * Why the report of a kubelet permits no eviction now. It may be outdated: while the link is down the kubelet cannot
  * withdraw it, and afterwards it needs a moment to do so.
  */
-const whyNotOnReport = ({ notLive, awaited }: GateFacts): "not-live" | "quarantine" | undefined => {
+const whyNotOnReport = ({ notLive, awaited }: GateFacts): "not-live" | "report" | undefined => {
   if (notLive) return "not-live";
-  return awaited ? "quarantine" : undefined;
+  return awaited ? "report" : undefined;
 };
 
 /**

@@ -265,6 +265,7 @@ function ofEachReason(counts: ReturnType<DecisionBook["heldCounts"]>): EvictionP
 const reasonSet: Readonly<Record<Restraint["why"], true>> = {
   "not-live": true,
   quarantine: true,
+  report: true,
   verdict: true,
   valve: true,
   zone: true,

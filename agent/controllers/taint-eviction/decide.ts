@@ -198,10 +198,11 @@ function waitOf(
       return hold && { restraint: hold.restraint, recheckAfter: recheckAt(hold.until) };
     }
     case "not-live":
+    case "report":
       return { restraint: { why: ruling }, recheckAfter: recheck };
     case "quarantine": {
-      // The end is unknown for a board that missed earlier respites, and for a kubelet that may withdraw its report.
-      const end = missed || gate.awaited ? undefined : quarantineOn(state, settings, now);
+      // The end is unknown for a board that missed earlier respites.
+      const end = missed ? undefined : quarantineOn(state, settings, now);
       return { restraint: { why: ruling }, recheckAfter: end ? recheckAt(end) : recheck };
     }
     case "verdict": {

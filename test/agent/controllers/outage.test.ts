@@ -181,7 +181,7 @@ describe.each(policies)("policy %s: a link failure", (policy) => {
       const site = await restarting();
       site.restore();
       await site.run("20s");
-      expect([site.exists("web"), site.heldFor]).toEqual([true, ["quarantine"]]);
+      expect([site.exists("web"), site.heldFor]).toEqual([true, ["report"]]);
       for (let report = 1; report <= 4; report++) {
         site.report("a", { Ready: "False" });
         await site.run("9s");
@@ -208,7 +208,7 @@ describe.each(policies)("policy %s: a link failure", (policy) => {
       await site.run(waits - 1);
       checkedAgain();
       await site.run("0s");
-      expect([site.exists("web"), site.heldFor]).toEqual([true, ["quarantine"]]);
+      expect([site.exists("web"), site.heldFor]).toEqual([true, ["report"]]);
       await site.run(1);
       checkedAgain();
       await site.run("0s");
@@ -238,7 +238,7 @@ describe.each(policies)("policy %s: a link failure", (policy) => {
       await site.run("30s");
       await site.lead(left(site));
       await site.run("39s");
-      expect([site.exists("web"), site.heldFor]).toEqual([true, ["quarantine"]]);
+      expect([site.exists("web"), site.heldFor]).toEqual([true, ["report"]]);
       await site.run("7s");
       expect(site.exists("web")).toBe(false);
     });
@@ -408,7 +408,7 @@ describe("where no leader judges the boards", () => {
     await site.run("5m");
     site.restore();
     await site.run("39s");
-    expect([site.exists("web"), site.heldFor]).toEqual([true, ["quarantine"]]);
+    expect([site.exists("web"), site.heldFor]).toEqual([true, ["report"]]);
     await site.run("7s");
     expect(site.exists("web")).toBe(false);
   });

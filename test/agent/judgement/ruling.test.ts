@@ -164,7 +164,7 @@ describe("the eviction of a pod", () => {
     ["under a freeze", { frozenMs: 1 }, "freeze"],
     ["while the safety valve is shut: it is no verdict of ours", { valve: "acts" }, "act"],
     ["while the watches are not live", { notLive: true }, "not-live"],
-    ["while its kubelet may be about to withdraw the report", { awaited: true }, "quarantine"],
+    ["while its kubelet may be about to withdraw the report", { awaited: true }, "report"],
     ["in the quarantine of other boards, after its kubelet has reported", { quarantine: true }, "act"],
     ["while the watches are not live, though it is awaited", { notLive: true, awaited: true }, "not-live"],
     ["where the cache of Nodes may be late", { doubtful: true }, "not-due"],

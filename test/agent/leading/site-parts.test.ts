@@ -220,11 +220,11 @@ test("each reason for which acts can be held is counted, from zero on", async ()
   await site.run("1m");
   const held = (counts: readonly { why: "quarantine"; now: number; total: number }[]) =>
     partsOf(site, counts).eviction?.heldActs;
-  expect(held([])).toHaveLength(8);
+  expect(held([])).toHaveLength(9);
   expect(held([])).toContainEqual({ why: "not-live", now: 0, total: 0 });
   const quarantine = { why: "quarantine", now: 1, total: 4 } as const;
   expect(held([quarantine])).toContainEqual(quarantine);
-  expect(held([quarantine])).toHaveLength(8);
+  expect(held([quarantine])).toHaveLength(9);
 });
 
 test("a pod that stays, because its eviction would gain nothing, is not counted among those that will be evicted", () => {
