@@ -4,7 +4,8 @@ import { isAddress6, numberOf, routes4, routes6, textOf6 } from "./kernel-routes
 /**
  * This machine's own addresses on its LAN, without netlink, which the service's sandbox refuses. Those on the interface
  * of the default route come first. Addresses of container networks are left out, because other boards have the same
- * ones.
+ * ones. The kernel does not say on which interface an IPv4 address is, so the address of a service that kube-proxy gives
+ * every board (IPVS) counts if it is one of the LAN's.
  */
 export function localAddresses(read: ReadFact): readonly string[] {
   return [...addresses4(read), ...addresses6(read("/proc/net/if_inet6") ?? "", read("/proc/net/ipv6_route") ?? "")];
@@ -58,9 +59,8 @@ function addresses6(text: string, routes: string): readonly string[] {
   return mainFirst(found);
 }
 
-/** Addresses of the main interface, then the others; at most four, so that both families have room. */
+/** Addresses of the main interface, then the others. */
 const mainFirst = (found: ReadonlyMap<string, boolean>): readonly string[] =>
   [...found]
     .sort(([a, isMain], [b, isToo]) => Number(isToo) - Number(isMain) || (a < b ? -1 : 1))
-    .slice(0, 4)
     .map(([address]) => address);

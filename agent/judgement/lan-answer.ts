@@ -2,8 +2,8 @@ import { elapsed, type Instant, type Millis } from "../base/clock.ts";
 import type { Heard } from "../decisions/grounds.ts";
 
 /**
- * The state of a board's kubelet, as its agent reports it. unknown: the kubelet has never answered the agent. down: it
- * has answered before, and has not for `forMs`.
+ * The state of a board's kubelet, as its agent reports it. unknown: the kubelet has never answered the agent, or cannot
+ * be asked. down: it has answered before, and has not for `forMs`.
  */
 export type KubeletState =
   | { readonly is: "ok" }

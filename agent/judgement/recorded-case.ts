@@ -166,7 +166,19 @@ export const recordedCase = record({
   expect: optional(
     record({
       ruling: optional(
-        word("act", "not-due", "not-live", "quarantine", "report", "verdict", "valve", "zone", "freeze", "turn", "no-gain"),
+        word(
+          "act",
+          "not-due",
+          "not-live",
+          "quarantine",
+          "report",
+          "verdict",
+          "valve",
+          "zone",
+          "freeze",
+          "turn",
+          "no-gain",
+        ),
       ),
       verdict: optional(verdict),
       rule: optional(words),

@@ -19,12 +19,15 @@ export interface Announcement {
   readonly isClosed?: true | undefined;
 }
 
-/** Maximum number of a board's addresses on its LAN; questions are sent to each of them. */
+/** Maximum number of a board's addresses on its LAN, half of them of each family; questions are sent to each. */
 export const maxAddresses = 8;
 const maxTextLength = 1024;
 
-export const announcementText = ({ key, port, addresses, isClosed }: Announcement): string =>
-  JSON.stringify({ v: 1, key, port, addresses: isClosed ? [] : addresses.slice(0, maxAddresses), closed: isClosed });
+export function announcementText({ key, port, addresses, isClosed }: Announcement): string {
+  const some = (families: (address: string) => boolean) => addresses.filter(families).slice(0, maxAddresses / 2);
+  const announced = isClosed ? [] : [...some((address) => !isIPv6(address)), ...some(isIPv6)];
+  return JSON.stringify({ v: 1, key, port, addresses: announced, closed: isClosed });
+}
 
 /** Parses the annotation; undefined if it is unusable. Addresses that no board can have are left out. */
 export function parseAnnouncement(text: string): Announcement | undefined {
@@ -40,10 +43,12 @@ export function parseAnnouncement(text: string): Announcement | undefined {
 export function announcedBy({ metadata, status }: Node): Announcement | undefined {
   const text = metadata.annotations?.[witnessAnnotation];
   const announced = text === undefined ? undefined : parseAnnouncement(text);
-  if (announced === undefined || announced.isClosed || announced.addresses.length > 0) return announced;
-  // A kubelet may know an address that the agent does not find.
-  const addresses = (status?.addresses ?? []).filter(({ type }) => type === "InternalIP").map(({ address }) => address);
-  return { ...announced, addresses: addresses.slice(0, maxAddresses).filter(isBoardAddress) };
+  if (announced === undefined || announced.isClosed) return announced;
+  // A kubelet may know an address that the agent does not find, or for which other addresses on the LAN, such as those of
+  // services, leave no room.
+  const reported = (status?.addresses ?? []).filter(({ type }) => type === "InternalIP").map(({ address }) => address);
+  const addresses = new Set([...reported.slice(0, maxAddresses).filter(isBoardAddress), ...announced.addresses]);
+  return { ...announced, addresses: [...addresses].slice(0, maxAddresses) };
 }
 
 /** Whether datagrams may be sent to this address: it belongs to a single machine. */

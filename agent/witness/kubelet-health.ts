@@ -3,8 +3,11 @@ import { elapsed, type Instant, type Millis } from "../base/clock.ts";
 import { recordIn } from "../base/json.ts";
 import type { KubeletState } from "../judgement/lan-answer.ts";
 
-/** Asks the kubelet of this machine for its health. silent: it did not answer, or could not be asked. */
-export type AskKubelet = () => Promise<"ok" | "unhealthy" | "silent">;
+/** silent: it did not answer. unasked: something listens as the kubelet does, but this machine could not connect to it. */
+export type KubeletAnswer = "ok" | "unhealthy" | "silent" | "unasked";
+
+/** Asks the kubelet of this machine for its health. */
+export type AskKubelet = () => Promise<KubeletAnswer>;
 
 /** Where the facts about the kubelet are stored. After a power cut, the file has the previous text or the new one. */
 export interface KubeletFile {
@@ -93,11 +96,11 @@ export class KubeletHealth {
     return state;
   }
 
-  #stateAfter(answer: "ok" | "unhealthy" | "silent", now: Instant): KubeletState {
-    this.#hasAnswered ||= answer !== "silent";
+  #stateAfter(answer: KubeletAnswer, now: Instant): KubeletState {
+    this.#hasAnswered ||= answer === "ok" || answer === "unhealthy";
     const inherited = this.#inherited;
     this.#inherited = undefined;
-    if (answer === "ok" || !this.#hasAnswered) {
+    if (answer === "ok" || answer === "unasked" || !this.#hasAnswered) {
       this.#down = undefined;
       return { is: answer === "ok" ? "ok" : "unknown" };
     }

@@ -58,10 +58,20 @@ test.each([
   expect(parseAnnouncement(text)?.addresses).toEqual(["192.168.7.3"]);
 });
 
-test("questions are sent to eight addresses at most", () => {
+test("questions are sent to eight addresses at most, of which a board announces four of each family", () => {
   const addresses = Array.from({ length: 20 }, (_, index) => `192.168.7.${index + 1}`);
-  expect(parseAnnouncement(announcementText({ ...announced, addresses }))?.addresses).toHaveLength(8);
+  const both = announcementText({ ...announced, addresses: [...addresses, "fd00::3"] });
+  expect(parseAnnouncement(both)?.addresses).toEqual([...addresses.slice(0, 4), "fd00::3"]);
   expect(parseAnnouncement(JSON.stringify({ ...announced, addresses }))?.addresses).toHaveLength(8);
+});
+
+test("a board is asked at the address that its kubelet reports, however many addresses of services it announces", () => {
+  const addresses = Array.from({ length: 20 }, (_, index) => `192.168.7.${index + 1}`);
+  const { metadata } = node("pi-3");
+  const annotations = { "siteward.dev/witness": announcementText({ ...announced, addresses }) };
+  const status = { addresses: [{ type: "InternalIP", address: "192.168.7.99" }] };
+  const found = announcedBy({ ...node("pi-3"), metadata: { ...metadata, annotations }, status });
+  expect(found?.addresses).toEqual(["192.168.7.99", ...addresses.slice(0, 4)]);
 });
 
 test("a board that finds no address of its own is asked at the address that its kubelet reports", () => {

@@ -4,7 +4,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
 import { SystemClock } from "../../../agent/base/clock.ts";
-import { healthz } from "../../../agent/witness/healthz.ts";
+import { answerAfter, healthz } from "../../../agent/witness/healthz.ts";
 import type { LanPort } from "../../../agent/witness/lan.ts";
 import { udp } from "../../../agent/witness/udp.ts";
 
@@ -82,5 +82,15 @@ describe("the kubelet's health", () => {
 
   test("is silent if no program listens", async () => {
     expect(await healthz(new SystemClock(), await freePort())()).toBe("silent");
+  });
+
+  test.each([
+    ["EADDRNOTAVAIL", "unasked"],
+    ["EMFILE", "unasked"],
+    ["ECONNREFUSED", "silent"],
+    ["ECONNRESET", "silent"],
+    [undefined, "silent"],
+  ])("is not known if this machine fails to connect, and silent if the kubelet refuses: %s", (code, answer) => {
+    expect(answerAfter(Object.assign(new Error("connect"), code && { code }))).toBe(answer);
   });
 });

@@ -5,7 +5,7 @@ import { Answerer } from "../../../agent/witness/answerer.ts";
 import { BoardKey } from "../../../agent/witness/board-key.ts";
 import { Calibration } from "../../../agent/witness/calibration.ts";
 import { decodeAnswer, encodeAnswer, encodeQuestion, signedBytes } from "../../../agent/witness/datagrams.ts";
-import { KubeletHealth } from "../../../agent/witness/kubelet-health.ts";
+import { type KubeletAnswer, KubeletHealth } from "../../../agent/witness/kubelet-health.ts";
 import { Questioner } from "../../../agent/witness/questioner.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { RecordingLog } from "../../support/recording-log.ts";
@@ -35,7 +35,7 @@ class Story {
   writes = 0;
   isDiskFull = false;
   reportedBoot: string | undefined;
-  kubelet: "ok" | "unhealthy" | "silent" = "ok";
+  kubelet: KubeletAnswer = "ok";
   announced: Announcement | undefined;
   doubted: readonly string[] | undefined = [];
   answerer: Answerer;
@@ -241,6 +241,21 @@ describe("a board whose kubelet does not run, as it reports to the leader,", () 
     story.reportedBoot = firstBoot;
     story.doubted = [board];
     await story.lead();
+    expect(story.heard).toBe("kubelet down");
+  });
+
+  test("is one whose kubelet is not known, while a process keeps all others from connecting to it", async () => {
+    const story = new Story();
+    await story.boardOn();
+    story.doubted = [board];
+    await story.lead();
+    expect(story.heard).toBe("kubelet ok");
+    story.kubelet = "unasked";
+    await story.clock.advance("1h");
+    expect(story.heard).toBe("kubelet unknown");
+    // Nothing listens any more.
+    story.kubelet = "silent";
+    await story.clock.advance("1m");
     expect(story.heard).toBe("kubelet down");
   });
 
