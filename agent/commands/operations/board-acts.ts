@@ -1,10 +1,9 @@
 import type { Lease, Node } from "../../api/core.ts";
 import { boardLeaseNamespace, leases, nodes } from "../../api/resources.ts";
-import { taintOf } from "../../api/taints.ts";
 import { dispositionOf } from "../../base/errors.ts";
 import { isNotFound } from "../../client/api-error.ts";
 import { lastSignOf } from "../../controllers/node-lifecycle/health.ts";
-import { outOfService, takeOutOfService } from "../../controllers/node-lifecycle/out-of-service/mark.ts";
+import { confirmedDeadBy, takeOutOfService } from "../../controllers/node-lifecycle/out-of-service/mark.ts";
 import { type Action, refTo } from "../../execution/actions.ts";
 import { effectOf } from "../../execution/executor.ts";
 import type { Term } from "../../execution/fence.ts";
@@ -38,8 +37,10 @@ export async function confirmBoardDead(
   const { term } = deps.current;
   if (term === undefined) return notLeading;
   return changeNode(name, { dryRun, deps, term, signal }, async (node) => {
-    if (taintOf(node, outOfService)) return { result: { board: name, changed: false } };
     const lease = await leaseOf(name, deps, signal);
+    // A taint that was set by hand lacks the mark by which it is removed when the board returns.
+    if (confirmedDeadBy(node, lease?.metadata.resourceVersion) !== undefined)
+      return { result: { board: name, changed: false } };
     if (lastSignOf(node, lease?.metadata.resourceVersion) !== judged) {
       return refused(409, "board-alive", `not dead: ${name} has given a sign of life`, { boards: [name] });
     }

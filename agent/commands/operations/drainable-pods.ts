@@ -26,6 +26,7 @@ export interface DrainablePod {
 
 /** The pods of a board at one moment. */
 export interface FoundPods {
+  /** The namespaces take turns, so that none with thousands of pods delays the others. */
   readonly leaving: readonly DrainablePod[];
   /** Number of pods that stay. */
   readonly skipped: number;
@@ -72,7 +73,7 @@ export class DrainablePods {
       if (this.#daemonSets.get(set)) skipped++;
       else leaving.push(pod);
     }
-    return { leaving, skipped, unreadable, whyUnreadable };
+    return { leaving: inTurns(leaving), skipped, unreadable, whyUnreadable };
   }
 
   /**
@@ -114,3 +115,16 @@ const leavingOf = (pod: Pod, owner: OwnerReference | undefined): DrainablePod =>
   const isAlone = owner === undefined && !isFinished(pod);
   return { key: keyOf(pod), namespace, name, uid, isTerminating: isTerminating(pod), isAlone };
 };
+
+function inTurns(pods: readonly DrainablePod[]): readonly DrainablePod[] {
+  const turns = new Map<string, number>();
+  const turnOf = ({ namespace }: DrainablePod): number => {
+    const turn = turns.get(namespace) ?? 0;
+    turns.set(namespace, turn + 1);
+    return turn;
+  };
+  return pods
+    .map((pod) => ({ pod, turn: turnOf(pod) }))
+    .sort((a, b) => a.turn - b.turn)
+    .map(({ pod }) => pod);
+}

@@ -56,6 +56,14 @@ describe("the confirmation that a board is dead", () => {
     expect(await confirm(site)).toMatchObject({ outcome: "done", result: { changed: false } });
   });
 
+  test("marks a taint that was set by hand, so that it is removed once the board returns", async () => {
+    const site = await siteWithLostBoard();
+    site.setTaints("pi-3", { key: "node.kubernetes.io/out-of-service", effect: "NoExecute", value: "nodeshutdown" });
+    expect(await confirm(site)).toMatchObject({ outcome: "done", result: { changed: true } });
+    expect(site.node("pi-3").metadata.annotations).toHaveProperty("siteward.dev/out-of-service");
+    expect(site.noExecute("pi-3").filter((one) => one === outOfService)).toHaveLength(1);
+  });
+
   test("is refused for a board that sends heartbeats", async () => {
     const site = await siteWithLostBoard();
     site.revive("pi-3");

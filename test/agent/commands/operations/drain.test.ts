@@ -26,6 +26,8 @@ interface Listed {
   readonly isTerminating?: boolean;
   readonly tolerations?: number;
   readonly labels?: number;
+  /** "shop", if not given. */
+  readonly namespace?: string;
 }
 
 /** A pod as an API server sends it. */
@@ -38,6 +40,7 @@ function podOf(listed: Listed): Buffer {
     isTerminating = false,
     tolerations = 0,
     labels = 0,
+    namespace = "shop",
     phase,
   } = listed;
   const [kind, version = "apps/v1"] = owner?.split(" ") ?? [];
@@ -45,7 +48,7 @@ function podOf(listed: Listed): Buffer {
   const controller = kind === undefined ? [] : [field(13, concat(field(1, kind), ...ofOwner))];
   const metadata = concat(
     field(1, name),
-    field(3, "shop"),
+    field(3, namespace),
     field(5, `uid-${name}`),
     field(6, "7"),
     ...(isTerminating ? [field(9, field(1, 1_790_000_000))] : []),
@@ -362,6 +365,13 @@ test("a drain does not wait for each of the DaemonSets that a tenant's pods name
   server.asked = (_, path) => void asked.push(path);
   expect(await run(false, true)).toMatchObject({ outcome: "done", result: { evicted: 300, skipped: 1 } });
   expect(asked.filter((path) => path.includes("/daemonsets"))).toHaveLength(1);
+});
+
+test("a drain evicts the pods of each namespace in turn, so that the many pods of one do not delay the others", async () => {
+  const many = Array.from({ length: 50 }, (_, at) => web(`a-${at}`));
+  const { run, evicted } = board([...many, { ...web("till"), namespace: "till" }]);
+  expect(await run(false)).toMatchObject({ outcome: "done", result: { evicted: 51 } });
+  expect(evicted.indexOf("till")).toBe(1);
 });
 
 test("a drain moves all pods that it can read, and then fails because of one that it cannot", async () => {
