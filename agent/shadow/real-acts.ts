@@ -2,7 +2,7 @@ import { conditionOf } from "../api/conditions.ts";
 import type { Node, Pod } from "../api/core.ts";
 import type { KubeObject } from "../api/meta.ts";
 import { controllerOf } from "../api/owners.ts";
-import { boardOf, isTerminating } from "../api/pods.ts";
+import { boardOf, isTerminating, wasAcceptedByKubelet } from "../api/pods.ts";
 import { nodes, pods, type Resource } from "../api/resources.ts";
 import { isLifecycleKey, noExecuteTaints } from "../api/taints.ts";
 import type { DecidedAct } from "../decisions/decision-book.ts";
@@ -90,6 +90,8 @@ export function actsOnPod(change: ObjectChange<Pod>, node: Node | undefined): re
   if (before === undefined || isTerminating(before) || ("released" in change && change.released === true)) return [];
   // Its DaemonSet's controller deletes it, which may be ours; it tolerates these taints.
   if (controllerOf(before)?.kind === "DaemonSet") return [];
+  // Our own deletions of such pods are not recorded either (`Decisions`).
+  if (!wasAcceptedByKubelet(before)) return [];
   const isDeleted = after === undefined || after.metadata.uid !== before.metadata.uid || isTerminating(after);
   const board = boardOf(before);
   if (!isDeleted || board === undefined) return [];

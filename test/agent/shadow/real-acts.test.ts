@@ -80,6 +80,15 @@ describe("what other programs do", () => {
     expect(actsOnPod({ key: "default/logs", before, after: undefined }, node("pi-3", tainted))).toEqual([]);
   });
 
+  test("to a pod that no kubelet has started is not recorded, as nothing is recorded of what would be done to it", async () => {
+    const { site, board, found } = await setUp();
+    await site.put(pods, pod("new", { on: "pi-3", conditions: [] }));
+    await board(tainted);
+    await site.remove(pods, "default/new");
+    await site.remove(pods, "default/web");
+    expect(found()).toEqual(["board-marked pi-3", "board-tainted pi-3", "pod-evicted web"]);
+  });
+
   test("is not concluded from a pod that only left the site's selection", () => {
     const before = pod("web", { on: "pi-3" });
     const left = { key: "default/web", before, after: undefined, released: true } as const;
