@@ -89,7 +89,7 @@ const retry: Millis = 60_000;
 const maxOpen = 256;
 /** A failed story ends once the act has not been tried for this long; another attempt begins a new one. */
 const failedStoryRest: Millis = 3_600_000;
-/** Maximum number of stories waiting to be stored. */
+/** Maximum number of stories waiting to be stored. Beyond it, the namespace with the most of them loses its oldest. */
 const maxWaiting = 256;
 /** Maximum number of objects named for each group of acts that are held back. */
 const maxNamed = 5;
@@ -115,6 +115,8 @@ export class DecisionBook implements Decisions {
   readonly #totals = new Map<Restraint["why"], number>();
   readonly #changes = new DecisionChanges();
   readonly #waiting = new Set<Story>();
+  /** Stories of the current term that were dropped before they were stored. */
+  #unrecorded = 0;
   #term: number | undefined;
   #isFailing = false;
 
@@ -229,8 +231,10 @@ export class DecisionBook implements Decisions {
     const open = new Set(this.#open.values());
     const entries = stories.map((story) => {
       const { id, record } = story;
-      const { on, board } = record;
-      return { id, subject: subjectText(on), board, text: JSON.stringify(record), isOpen: open.has(story) };
+      const { on, board, term } = record;
+      const isCounted = term === this.#term && this.#unrecorded > 0;
+      const text = JSON.stringify(isCounted ? { ...record, unrecorded: this.#unrecorded } : record);
+      return { id, subject: subjectText(on), board, text, isOpen: open.has(story) };
     });
     try {
       const ids = this.#log.write(
@@ -307,6 +311,7 @@ export class DecisionBook implements Decisions {
     // A write of the previous term may end after this term began.
     if (this.#term !== undefined && term <= this.#term) return;
     this.#term = term;
+    this.#unrecorded = 0;
     for (const [id, story] of this.#open) this.#leave(id, story);
     this.#due.clear();
   }
@@ -426,10 +431,13 @@ export class DecisionBook implements Decisions {
 
   /** Marks the story to be stored with the next batch. */
   #keep(story: Story): void {
-    // If there is no room, because the disk fails or cannot keep up, the oldest story is dropped; the log still has it.
-    const [oldest] = this.#waiting;
-    if (!this.#waiting.has(story) && this.#waiting.size >= maxWaiting && oldest) this.#waiting.delete(oldest);
     this.#waiting.add(story);
+    if (this.#waiting.size > maxWaiting) {
+      // There are too many at once, or the disk fails or cannot keep up. The log still has the dropped story.
+      const dropped = oldestOfLargestNamespace(this.#waiting);
+      if (dropped) this.#waiting.delete(dropped);
+      this.#unrecorded++;
+    }
     this.#bell.ring();
   }
 
@@ -437,6 +445,13 @@ export class DecisionBook implements Decisions {
     const { mono, wall } = this.#ambient.clock.now();
     return { at: isoTime(wall), boot: this.#boot, mono: Math.round(mono) };
   }
+}
+
+/** The oldest of the stories of the namespace with the most of them. The stories of boards count as those of one. */
+function oldestOfLargestNamespace(stories: Iterable<Story>): Story | undefined {
+  const all = Map.groupBy(stories, ({ record }) => record.on.namespace);
+  const [largest] = [...all.values()].toSorted((a, b) => b.length - a.length);
+  return largest?.[0];
 }
 
 /** Whether the act deletes a pod that no kubelet has started. */

@@ -83,6 +83,11 @@ export interface DecisionRecord {
   readonly failures: number;
   /** The last failure, as a sentence. */
   readonly error?: string;
+  /**
+   * Number of records of the same term that were dropped before this one was stored, because there were too many at
+   * once; absent if none were.
+   */
+  readonly unrecorded?: number;
 }
 
 /** The object as on the command line: node/NAME or pod/NAMESPACE/NAME. */

@@ -79,6 +79,15 @@ export function compareShadow(
   );
 }
 
+/** How many records of the same terms are missing, because there were too many at once. */
+export function unrecordedIn(records: readonly DecisionRecord[]): number {
+  const byTerm = Map.groupBy(
+    records.filter(({ shadow }) => shadow),
+    ({ leader, term }) => `${leader} ${term}`,
+  );
+  return [...byTerm.values()].reduce((sum, all) => sum + Math.max(...all.map(({ unrecorded = 0 }) => unrecorded)), 0);
+}
+
 const isSeen = ({ because }: DecisionRecord): boolean => because.kind === "seen";
 
 /** The real act on the same object that is nearest in time. */

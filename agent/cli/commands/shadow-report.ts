@@ -10,6 +10,7 @@ import {
   comparedText,
   compareShadow,
   differences,
+  unrecordedIn,
 } from "../../decisions/shadow-report.ts";
 import { reportWidth } from "../../doctor/report.ts";
 import { recordsOf } from "./why/decision-source.ts";
@@ -40,23 +41,33 @@ export const report: Run = async (io, args) => {
     if (typeof known === "number") return known;
     board = known.board;
     // A record that changes between two answers moves to the end, and is then in both.
-    for (const record of known.records) found.set(`${record.act} ${record.on.uid} ${record.first.at}`, record);
+    for (const record of known.records) {
+      const { act, by, term, on, first } = record;
+      found.set(`${act} ${by} ${term} ${on.uid} ${first.at}`, record);
+    }
     skip += known.records.length;
     isWhole = known.records.length === 0;
   }
   const times = new Times(io.clock.now());
   const from = io.clock.now().wall - span;
   const isRecent = ({ last }: DecisionRecord): boolean => !(times.when(last) < from);
-  const compared = compareShadow([...found.values()].filter(isRecent), times.when);
-  if (args.flags.has("json")) io.stdout.json({ board, since, acts: compared }, 2);
-  else print(io, compared, { board, since, times });
+  const recent = [...found.values()].filter(isRecent);
+  const compared = compareShadow(recent, times.when);
+  const unrecorded = unrecordedIn(recent);
+  if (args.flags.has("json")) io.stdout.json({ board, since, acts: compared, unrecorded }, 2);
+  else print(io, compared, { board, since, times, unrecorded });
   return exit.ok;
 };
 
 function print(
   io: Io,
   compared: readonly ComparedAct[],
-  { board, since, times }: { readonly board: string; readonly since: string; readonly times: Times },
+  {
+    board,
+    since,
+    times,
+    unrecorded,
+  }: { readonly board: string; readonly since: string; readonly times: Times; readonly unrecorded: number },
 ): void {
   const { stdout } = io;
   const width = reportWidth(stdout);
@@ -68,6 +79,10 @@ function print(
   stdout.line(
     `${counted(compared.length, "act")} in the last ${since}, ${counted(different, "difference")}, as recorded by ${board}`,
   );
+  if (unrecorded > 0) {
+    const text = `${counted(unrecorded, "record")} of the same terms could not be kept, because there were too many at once: an act that only one side seems to have done may be among them`;
+    for (const line of wrap(text, width)) stdout.line(line);
+  }
   let last: Comparison | undefined;
   for (const act of compared) {
     if (act.comparison !== last) {

@@ -210,6 +210,28 @@ test("a database that temporarily cannot be written is reported once, and the ne
   await end();
 });
 
+test("a namespace with a flood of acts loses its own oldest records only, and the records say how many are missing", async () => {
+  const { clock, book, records, end } = setUp();
+  const of = (namespace: string, name: string): DecidedAct => {
+    const act = eviction(name);
+    return { ...act, on: { ...act.on, namespace, uid: `uid-${namespace}-${name}` } };
+  };
+  const mark = { ...eviction("pi-3"), on: { kind: "Node", name: "pi-3", uid: "uid-pi-3" } };
+  book.acted(mark);
+  book.acted(of("shop", "web"));
+  for (let n = 0; n < 1000; n++) book.seen(of("batch", `job-${n}`));
+  book.acted(of("shop", "api"));
+  await clock.advance("10s");
+  const [stored, batch] = [records(), records().filter(({ on }) => on.namespace === "batch")];
+  expect(stored.filter(({ on }) => on.namespace !== "batch").map(({ on }) => on.name)).toEqual(["pi-3", "web", "api"]);
+  expect(batch.map(({ on }) => on.name)).toEqual(Array.from({ length: 253 }, (_, n) => `job-${n + 747}`));
+  expect(new Set(stored.map(({ unrecorded }) => unrecorded))).toEqual(new Set([747]));
+  book.acted({ ...of("shop", "db"), term: 4 });
+  await clock.advance("10s");
+  expect(records().at(-1)?.unrecorded).toBeUndefined();
+  await end();
+});
+
 describe("an act that is held back", () => {
   const key = { by: "taint-eviction", key: "default/web", term: 3 };
   const { by: _, term: __, ...act } = eviction("web");

@@ -775,6 +775,16 @@ describe("beside another program", () => {
     ]);
   });
 
+  test("the report says how many records are missing because there were too many at once", async () => {
+    const later = { ...seen, on: { ...evicted.on, uid: "p2" } };
+    stored({ ...seen, unrecorded: 200 }, { ...later, unrecorded: 747 }, { ...later, term: 9, unrecorded: 3 });
+    const { out } = await report();
+    expect(out.replace(/\n(?=\S)/g, " ")).toContain(
+      "750 records of the same terms could not be kept, because there were too many at once: an act that only one side seems to have done may be among them",
+    );
+    expect(JSON.parse((await report("--json")).out)).toMatchObject({ unrecorded: 750 });
+  });
+
   test("the report covers more records than one answer holds, as far back as asked", async () => {
     const many = Array.from({ length: 70 }, (_, n) => ({
       ...shadowed,
