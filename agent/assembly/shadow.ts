@@ -1,6 +1,7 @@
 import type { Ambient } from "../base/ambient.ts";
 import type { Config } from "../config/settings.ts";
 import { isShadowed } from "../config/shadow-mode.ts";
+import { lifecycleSettings } from "../controllers/node-lifecycle/settings.ts";
 import type { ValveAt } from "../controllers/safety-valve.ts";
 import type { DecisionBook } from "../decisions/decision-book.ts";
 import type { RecordedAct } from "../decisions/grounds.ts";
@@ -48,6 +49,8 @@ export function termShadow(
     book: decisions,
     acts: actsIn(config),
     verdictOn: (board) => current.site?.boards.get(board)?.verdict,
+    clock,
+    limits: lifecycleSettings(config),
   });
   return {
     caches: site,
@@ -55,9 +58,9 @@ export function termShadow(
     decisions,
     executor: executorOf(counter, { client, events: noEvents, decisions }),
     valveAt: valveOf(counter),
-    async run(term) {
+    async run(term, isBehind) {
       counter?.begin();
-      const end = realActs.follow(term);
+      const end = realActs.follow(term, isBehind);
       try {
         await site.run(term.signal);
       } finally {

@@ -114,9 +114,9 @@ export type Because =
     }
   /**
    * Nothing was decided: another program did it while the controller ran in shadow mode. With our verdict about the board
-   * at that time, if there was one.
+   * at that time, if there was one. `late`: the watches may have delivered it late, so that it was done then or earlier.
    */
-  | { readonly kind: "seen"; readonly verdict?: VerdictName; readonly rule?: string }
+  | { readonly kind: "seen"; readonly verdict?: VerdictName; readonly rule?: string; readonly late?: true }
   /** The pod's board no longer has a Node, as confirmed by the API. */
   | { readonly kind: "node-deleted" }
   /** The pod was being deleted on a board that an operator declared out of service. */

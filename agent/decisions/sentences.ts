@@ -47,7 +47,10 @@ export function headlineOf(record: DecisionRecord, time: ShowTime, end?: string)
 function shadowHeadlineOf(record: DecisionRecord, time: ShowTime, end: string | undefined): string {
   const { on, state, first, last, leader, term, error = "?" } = record;
   if (record.because.kind === "seen") {
-    return `${subjectText(on)} was ${doneText(record)} by another program, as ${leader} (term ${term}) saw at ${time(last)}, while siteward was ${shadowMode}`;
+    const seen = record.because.late
+      ? `at ${time(last)} or earlier, as ${leader} (term ${term}) saw`
+      : `as ${leader} (term ${term}) saw at ${time(last)},`;
+    return `${subjectText(on)} was ${doneText(record)} by another program, ${seen} while siteward was ${shadowMode}`;
   }
   const would = `${subjectText(on)} would have been ${doneText(record)}`;
   const leading = `${leader} (term ${term}, ${shadowMode})`;
@@ -96,9 +99,10 @@ export function linesOf(record: DecisionRecord): readonly StoryLine[] {
 function shadowLinesOf(record: DecisionRecord): readonly StoryLine[] {
   const { on, state, last, error } = record;
   if (record.because.kind === "seen") {
-    const { verdict, rule } = record.because;
+    const { verdict, rule, late } = record.because;
+    const when = late ? ", at this time or earlier" : "";
     const known = verdict === undefined ? "" : `; siteward's verdict: ${verdict} (${rule ?? "?"})`;
-    return [{ at: last, text: `${subjectText(on)} ${doneText(record)} by another program${known}` }];
+    return [{ at: last, text: `${subjectText(on)} ${doneText(record)} by another program${when}${known}` }];
   }
   const [subject, done] = [`${subjectText(on)} (shadow)`, doneText(record)];
   const held = heldLines(record, `${subject} would have been held back`);

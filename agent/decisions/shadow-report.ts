@@ -32,7 +32,9 @@ export interface ComparedAct {
   readonly would?: { readonly state: DecisionRecord["state"]; readonly at: StoredMoment; readonly why?: string };
   /** When another program was seen to have done it; absent if none was. */
   readonly real?: StoredMoment;
-  /** How much later than here it was really done; negative if earlier. */
+  /** Set if it may have been done before it was seen, at a time that is not known. */
+  readonly late?: true;
+  /** How much later than here it was really done; negative if earlier. Absent if its time is not known. */
   readonly laterMs?: Millis;
   /** Our verdict about the board when others acted without a decision here. */
   readonly verdict?: string;
@@ -66,9 +68,10 @@ export function compareShadow(
       return comparedWith(record, real, when);
     });
   const others = [...seen].map((record): ComparedAct => {
-    const { because, last } = record;
+    const { because } = record;
     const verdict = because.kind === "seen" ? because.verdict : undefined;
-    return { comparison: "others only", ...named(record), real: last, ...(verdict !== undefined && { verdict }) };
+    const known = { ...named(record), ...seenAt(record) };
+    return { comparison: "others only", ...known, ...(verdict !== undefined && { verdict }) };
   });
   const timeOf = ({ would, real }: ComparedAct): Millis => {
     const moment = would?.at ?? real;
@@ -90,15 +93,24 @@ export function unrecordedIn(records: readonly DecisionRecord[]): number {
 
 const isSeen = ({ because }: DecisionRecord): boolean => because.kind === "seen";
 
-/** The real act on the same object that is nearest in time. */
+const isLate = ({ because }: DecisionRecord): boolean => because.kind === "seen" && because.late === true;
+
+const seenAt = (record: DecisionRecord): Pick<ComparedAct, "real" | "late"> => ({
+  real: record.last,
+  ...(isLate(record) && { late: true }),
+});
+
+/** The real act on the same object that is nearest in time. A pod is deleted only once, however late that was seen. */
 function nearest(
   { act, on, last }: DecisionRecord,
   seen: ReadonlySet<DecisionRecord>,
   when: (moment: StoredMoment) => Millis,
 ): DecisionRecord | undefined {
   const distance = (record: DecisionRecord): Millis => Math.abs(when(record.last) - when(last));
+  const isNear = (record: DecisionRecord): boolean =>
+    distance(record) <= sameStory || (isLate(record) && on.kind === "Pod");
   return [...seen]
-    .filter((record) => record.act === act && record.on.uid === on.uid && distance(record) <= sameStory)
+    .filter((record) => record.act === act && record.on.uid === on.uid && isNear(record))
     .toSorted((a, b) => distance(a) - distance(b))[0];
 }
 
@@ -110,12 +122,12 @@ function comparedWith(
   const { state, last, restraints, error } = record;
   const restraint = restraintNow(record) ?? (state === "lapsed" ? restraints.at(-1) : undefined);
   const why = state === "failed" ? error : restraint && restraintText(restraint);
-  const laterMs = real && when(real.last) - when(last);
+  const laterMs = real && !isLate(real) ? when(real.last) - when(last) : undefined;
   return {
     comparison: comparisonOf(state, real !== undefined),
     ...named(record),
     would: { state, at: last, ...(why !== undefined && { why }) },
-    ...(real && { real: real.last }),
+    ...(real && seenAt(real)),
     ...(laterMs !== undefined && Number.isFinite(laterMs) && { laterMs: Math.round(laterMs) }),
   };
 }

@@ -1,6 +1,6 @@
 import type { Memo } from "../../storage/memo.ts";
 import type { KubeObject } from "../api/meta.ts";
-import { leases, namespaces, nodes, type Resource } from "../api/resources.ts";
+import { leases, namespaces, nodes, pods, type Resource } from "../api/resources.ts";
 import type { Ambient } from "../base/ambient.ts";
 import { earlierOf, elapsed, type Instant, type Millis, shifted, sleep } from "../base/clock.ts";
 import { TaskGroup } from "../base/concurrency/tasks.ts";
@@ -95,8 +95,11 @@ export interface TermWorkDeps {
 
 /** The site as controllers in shadow mode read and write it. */
 export interface TermShadow extends Omit<ShadowLoopsDeps, keyof ControllerDeps> {
-  /** Follows the site until the term ends, and then forgets what was pretended. */
-  readonly run: (term: Term) => Promise<void>;
+  /**
+   * Follows the site until the term ends, and then forgets what was pretended. `isBehind`: whether the caches of Nodes
+   * and pods may still lack something from before the term.
+   */
+  readonly run: (term: Term, isBehind: () => boolean) => Promise<void>;
   /** The safety valve of these controllers. */
   readonly valveAt: ValveAt;
 }
@@ -283,7 +286,10 @@ export class TermWork {
       suspensions,
     } = this.#deps;
     // Before the loops, which must see what is pretended from the first write on.
-    if (shadow) tasks.start("shadow", () => shadow.run(under));
+    if (shadow) {
+      const { missing } = informers.caughtUp([nodes, pods], tasks.signal);
+      tasks.start("shadow", () => shadow.run(under, () => missing().length > 0));
+    }
     tasks.start("suspensions", (signal) => suspensions.run(signal));
     if (config.standby === "cold") tasks.start("informers", (signal) => home.listen(signal));
     // Boards are left alone until the claims of other sites are known.

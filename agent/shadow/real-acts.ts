@@ -5,10 +5,12 @@ import { controllerOf } from "../api/owners.ts";
 import { boardOf, isTerminating, wasAcceptedByKubelet } from "../api/pods.ts";
 import { nodes, pods, type Resource } from "../api/resources.ts";
 import { isLifecycleKey, noExecuteTaints } from "../api/taints.ts";
+import type { Clock } from "../base/clock.ts";
 import type { DecidedAct } from "../decisions/decision-book.ts";
 import type { RecordedAct, VerdictName } from "../decisions/grounds.ts";
 import { refTo, subjectOf } from "../execution/actions.ts";
 import type { Term } from "../execution/fence.ts";
+import { isInStep, type WatchHealth, type WatchLimits } from "../informer/watch-health.ts";
 import type { ObjectChange } from "../loop/controller.ts";
 import type { Caches } from "../loop/site-view.ts";
 
@@ -27,6 +29,8 @@ export interface RealActsDeps {
   readonly acts: ReadonlySet<RecordedAct>;
   /** Our verdict about a board now; undefined if there is none. */
   readonly verdictOn: (board: string) => { readonly verdict: VerdictName; readonly rule: string } | undefined;
+  readonly clock: Clock;
+  readonly limits: WatchLimits;
 }
 
 /** Records what other programs really do with boards and their pods, next to what shadowed controllers would do. */
@@ -37,19 +41,26 @@ export class RealActs {
     this.#deps = deps;
   }
 
-  /** Follows the caches until the returned function is called. */
-  follow(term: Term): () => void {
-    const { caches } = this.#deps;
-    const cached = caches.informer(nodes).lister;
+  /**
+   * Follows the caches until the returned function is called. `isBehind`: whether they may still lack something from
+   * before the term. What they show until then, or catch up on after an interruption, was done at an unknown time.
+   */
+  follow(term: Term, isBehind: () => boolean): () => void {
+    const { caches, clock, limits } = this.#deps;
+    const [boards, cachedPods] = [caches.informer(nodes), caches.informer(pods)];
+    const isLate = ({ health }: { readonly health: WatchHealth }): boolean =>
+      isBehind() || !isInStep(health, limits, clock.now());
     const ends = [
-      caches.informer(nodes).onChange((changes) => {
-        for (const change of changes) this.#record(actsOnBoard(change), term);
+      boards.onChange((changes) => {
+        const found = changes.flatMap(actsOnBoard);
+        if (found.length > 0) this.#record(found, term, isLate(boards));
       }),
-      caches.informer(pods).onChange((changes) => {
-        for (const change of changes) {
+      cachedPods.onChange((changes) => {
+        const found = changes.flatMap((change) => {
           const board = change.before && boardOf(change.before);
-          this.#record(actsOnPod(change, board === undefined ? undefined : cached.get(board)), term);
-        }
+          return actsOnPod(change, board === undefined ? undefined : boards.lister.get(board));
+        });
+        if (found.length > 0) this.#record(found, term, isLate(cachedPods));
       }),
     ];
     return () => {
@@ -57,12 +68,13 @@ export class RealActs {
     };
   }
 
-  #record(found: readonly RealAct[], term: Term): void {
+  #record(found: readonly RealAct[], term: Term, isLate: boolean): void {
     const { book, acts, verdictOn } = this.#deps;
     for (const { act, object, resource, board } of found) {
       if (!acts.has(act)) continue;
-      const known = verdictOn(board);
-      const because = { kind: "seen", ...(known && { verdict: known.verdict, rule: known.rule }) } as const;
+      const known = isLate ? undefined : verdictOn(board);
+      const facts = isLate ? ({ late: true } as const) : known && { verdict: known.verdict, rule: known.rule };
+      const because = { kind: "seen", ...facts } as const;
       const on = subjectOf(refTo(resource, object));
       book.seen({ on, by: "another program", term: term.number, grounds: { act, board, because, gate: {} } });
     }

@@ -104,14 +104,14 @@ const titles: Readonly<Record<Comparison, string>> = {
   neither: "Held back by siteward, and done by nobody",
 };
 
-function detailOf({ would, real, laterMs, verdict }: ComparedAct, times: Times): string {
+function detailOf({ would, real, late, laterMs, verdict }: ComparedAct, times: Times): string {
   const decided = would && `${would.state === "done" ? "would have been done" : would.state} ${times.moment(would.at)}`;
   const why = would?.why === undefined ? undefined : `(${would.why})`;
   const shift =
     laterMs === undefined
       ? ""
       : `, ${formatDuration(Math.abs(laterMs))} ${laterMs < 0 ? "earlier" : "later"} than here`;
-  const done = real && `really done ${times.moment(real)}${shift}`;
+  const done = real && `really done ${times.moment(real)}${late ? " or earlier" : ""}${shift}`;
   const known = verdict === undefined ? undefined : `siteward's verdict on the board was ${verdict}`;
   return [[decided, why].filter(Boolean).join(" "), done, known].filter(Boolean).join("; ");
 }

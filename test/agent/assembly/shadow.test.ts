@@ -55,7 +55,7 @@ test("controllers in shadow mode have a valve of their own, a client that does n
   expect(given.valve).toBe(counter);
   await expect(counter?.admit("act", limits)).rejects.toThrow("does not lead");
   const term = new TestTerm();
-  const running = shadow.run(term);
+  const running = shadow.run(term, () => false);
   (await counter?.admit("act", limits))?.("done");
   await expect(counter?.admit("another", limits)).rejects.toThrow("safety valve");
   term.end();
@@ -76,7 +76,7 @@ test.each<[Partial<Config["controllers"]>, readonly string[]]>([
   async (modes, acts) => {
     const { shadow, seen, boardIsTainted } = setUp(true, modes);
     const term = new TestTerm();
-    const running = shadow.run(term);
+    const running = shadow.run(term, () => false);
     await boardIsTainted();
     term.end();
     await running;

@@ -71,6 +71,21 @@ test("an act that was held until others did it has lapsed, and counts as held ba
   ]);
 });
 
+test("a real act that was seen late is compared without a time between, and a pod's deletion however late", () => {
+  const late = { because: { kind: "seen", late: true } } as const;
+  const mark = { act: "board-marked", on: { kind: "Node", name: "pi-3", uid: "uid-pi-3" } } as const;
+  expect(
+    compared(
+      would("web", 0),
+      seen("web", 500, late),
+      would("api", 499),
+      seen("api", 500, late),
+      would("mark", 0, mark),
+      seen("mark", 500, { ...mark, ...late }),
+    ),
+  ).toEqual(["others only node/pi-3", "never done node/pi-3", "both web", "both api"]);
+});
+
 test("several stories of one object are each compared with the nearest real act, up to an hour away", () => {
   expect(compared(would("web", 0), seen("web", 1), would("web", 100), seen("web", 98))).toEqual([
     "both web 1 min",

@@ -1,7 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { nodes, pods } from "../../../agent/api/resources.ts";
+import type { Instant } from "../../../agent/base/clock.ts";
 import type { DecidedAct } from "../../../agent/decisions/decision-book.ts";
 import type { RecordedAct } from "../../../agent/decisions/grounds.ts";
+import type { Caches } from "../../../agent/loop/site-view.ts";
 import { actsOnPod, RealActs } from "../../../agent/shadow/real-acts.ts";
 import { type NodeOptions, node, pod, taint } from "../../support/builders.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
@@ -10,11 +12,29 @@ import { SiteInMemory } from "./site-in-memory.ts";
 
 const all: readonly RecordedAct[] = ["board-marked", "board-tainted", "pod-evicted", "pod-collected"];
 
-async function setUp(acts: readonly RecordedAct[] = all) {
-  const site = new SiteInMemory(new FakeClock());
+async function setUp(acts: readonly RecordedAct[] = all, isCurrent = true) {
+  const clock = new FakeClock();
+  const site = new SiteInMemory(clock);
   const seen: DecidedAct[] = [];
+  let resumedAt: Instant | undefined;
+  const resumes = () => {
+    resumedAt = clock.now();
+  };
+  const caches: Caches = {
+    informer: (resource) => {
+      const cache = site.informer(resource);
+      return {
+        ...cache,
+        get health() {
+          return { ...cache.health, resumedAt };
+        },
+      };
+    },
+  };
   const real = new RealActs({
-    caches: site,
+    caches,
+    clock,
+    limits: { stall: 40_000, blip: 10_000 },
     book: { seen: (act) => seen.push(act) },
     acts: new Set(acts),
     verdictOn: (board) => (board === "pi-3" ? { verdict: "cut-off", rule: "it answers on the LAN" } : undefined),
@@ -22,9 +42,13 @@ async function setUp(acts: readonly RecordedAct[] = all) {
   const board = (options: NodeOptions = {}) => site.put(nodes, node("pi-3", options));
   await board();
   await site.put(pods, pod("web", { on: "pi-3" }));
-  const end = real.follow(new TestTerm(7));
+  let isBehind = !isCurrent;
+  const catchesUp = () => {
+    isBehind = false;
+  };
+  const end = real.follow(new TestTerm(7), () => isBehind);
   const found = () => seen.map(({ grounds, on }) => `${grounds.act} ${on.name}`);
-  return { site, seen, board, found, end };
+  return { clock, site, seen, board, found, end, resumes, catchesUp };
 }
 
 const silent: NodeOptions = { conditions: { Ready: "Unknown" } };
@@ -73,6 +97,30 @@ describe("what other programs do", () => {
     const { site, board, found } = await setUp();
     await happens(site, board);
     expect(found()).toEqual([]);
+  });
+
+  test("before this board caught up, or while its watches were interrupted, gets no verdict and no certain time", async () => {
+    const { clock, site, seen, board, resumes, catchesUp } = await setUp(all, false);
+    const verdicts = () => seen.map(({ grounds: { act, because } }) => [act, because]);
+    const late = { kind: "seen", late: true };
+    await board(tainted);
+    catchesUp();
+    await site.remove(pods, "default/web");
+    const inTime = { kind: "seen", verdict: "cut-off", rule: "it answers on the LAN" };
+    expect(verdicts()).toEqual([
+      ["board-marked", late],
+      ["board-tainted", late],
+      ["pod-evicted", inTime],
+    ]);
+    await board();
+    resumes();
+    await board(silent);
+    await clock.advance("10s");
+    await board(tainted);
+    expect(verdicts().slice(3)).toEqual([
+      ["board-marked", late],
+      ["board-tainted", inTime],
+    ]);
   });
 
   test("is not concluded from a daemon pod, which its own controller replaces", () => {

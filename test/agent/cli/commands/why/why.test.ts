@@ -730,6 +730,15 @@ describe("beside another program", () => {
     expect(JSON.parse(readFileSync(file, "utf8"))).toMatchObject({ given: { because: { kind: "taints" } } });
   });
 
+  test("what it did before siteward could see it is told as done at that time or earlier", async () => {
+    stored({ ...seen, because: { kind: "seen", late: true } });
+    const out = (await why("pod/default/web-1")).out.replace(/\s+/g, " ");
+    expect(out).toMatch(/^pod\/default\/web-1 was evicted from pi-3 by another program, at .* or earlier, as edge-02 /);
+    expect(out).toContain("evicted from pi-3 by another program, at this time or earlier");
+    const reported = (await report()).out.replace(/\s+/g, " ");
+    expect(reported).toMatch(/pod\/default\/web-1 evicted from pi-3: really done [0-9:]+ or earlier $/);
+  });
+
   test("its mark of the same board is no further incident", async () => {
     const seenMark: DecisionRecord = { ...seen, act: "board-marked", on: onBoard };
     stored({ ...marked, shadow: true }, seenMark);
