@@ -18,6 +18,7 @@ import {
   subjectText,
 } from "./decision-record.ts";
 import type { Grounds, Restraint } from "./grounds.ts";
+import { MissingRecords } from "./missing-records.ts";
 
 /** An act as decided by a controller. */
 export interface DecidedAct {
@@ -69,7 +70,7 @@ interface Story {
   record: DecisionRecord;
   /** When something last happened in it, even just another failure. */
   movedAt: Instant;
-  /** True if it has failed again, so that the stored number of failures is too low. */
+  /** True if its row lacks something that is no reason to write it: another failure, or acts that began no story. */
   isBehind: boolean;
 }
 
@@ -115,8 +116,8 @@ export class DecisionBook implements Decisions {
   readonly #totals = new Map<Restraint["why"], number>();
   readonly #changes = new DecisionChanges();
   readonly #waiting = new Set<Story>();
-  /** Stories of the current term that were dropped before they were stored. */
-  #unrecorded = 0;
+  /** The missing records of the current term. */
+  readonly #missing = new MissingRecords();
   #term: number | undefined;
   #isFailing = false;
 
@@ -162,6 +163,7 @@ export class DecisionBook implements Decisions {
     const { because, gate } = act.grounds;
     if (error === undefined) {
       this.#open.delete(id);
+      this.#missing.removeUnopened(id);
       story.record = { ...story.record, because, gate };
       this.#change(story, "done");
     } else if (this.#isOpened(id, story, (other) => this.#isOver(other))) {
@@ -231,9 +233,8 @@ export class DecisionBook implements Decisions {
     const open = new Set(this.#open.values());
     const entries = stories.map((story) => {
       const { id, record } = story;
-      const { on, board, term } = record;
-      const isCounted = term === this.#term && this.#unrecorded > 0;
-      const text = JSON.stringify(isCounted ? { ...record, unrecorded: this.#unrecorded } : record);
+      const { on, board } = record;
+      const text = JSON.stringify(this.#counted(record));
       return { id, subject: subjectText(on), board, text, isOpen: open.has(story) };
     });
     try {
@@ -310,8 +311,9 @@ export class DecisionBook implements Decisions {
   #begin(term: number): void {
     // A write of the previous term may end after this term began.
     if (this.#term !== undefined && term <= this.#term) return;
+    for (const story of [...this.#open.values(), ...this.#waiting]) story.record = this.#counted(story.record);
     this.#term = term;
-    this.#unrecorded = 0;
+    this.#missing.clear();
     for (const [id, story] of this.#open) this.#leave(id, story);
     this.#due.clear();
   }
@@ -342,26 +344,34 @@ export class DecisionBook implements Decisions {
   #isOpened(id: string, story: Story, givesWay: (other: Story) => boolean): boolean {
     if (!this.#open.has(id) && this.#open.size >= maxOpen) {
       const other = [...this.#open].find(([, one]) => givesWay(one)) ?? this.#ofLargestNamespace(story.record);
-      if (other === undefined) return false;
+      if (other === undefined) {
+        // Only the report on shadow mode needs the number, which is stored with one of the open stories.
+        const [first] = this.#open.values();
+        if (first && this.#isShadow && this.#missing.addUnopened(id)) first.isBehind = true;
+        return false;
+      }
       this.#leave(...other);
     }
+    this.#missing.removeUnopened(id);
     this.#open.set(id, story);
     return true;
+  }
+
+  /** The record with the number of missing ones, if it is of the current term. */
+  #counted(record: DecisionRecord): DecisionRecord {
+    const unrecorded = this.#missing.count;
+    return record.term === this.#term && unrecorded > 0 ? { ...record, unrecorded } : record;
   }
 
   /**
    * The oldest open story of the namespace with the most of them; undefined if the new record's namespace would have at
    * least as many.
    */
-  #ofLargestNamespace({ on }: DecisionRecord): readonly [string, Story] | undefined {
-    const counts = new Map<string, number>();
-    for (const { record } of this.#open.values()) {
-      const { namespace } = record.on;
-      if (namespace !== undefined) counts.set(namespace, (counts.get(namespace) ?? 0) + 1);
-    }
-    const [largest, most] = [...counts].reduce((best, one) => (one[1] > best[1] ? one : best), ["", 0]);
-    const own = on.namespace === undefined ? 0 : (counts.get(on.namespace) ?? 0) + 1;
-    return most > own ? [...this.#open].find(([, { record }]) => record.on.namespace === largest) : undefined;
+  #ofLargestNamespace({ on: { namespace } }: DecisionRecord): readonly [string, Story] | undefined {
+    const ofPods = [...this.#open].filter(([, { record }]) => record.on.namespace !== undefined);
+    const own = ofPods.filter(([, { record }]) => record.on.namespace === namespace);
+    const largest = largestNamespace(ofPods, ([, { record }]) => record);
+    return largest.length > own.length + (namespace === undefined ? 0 : 1) ? largest[0] : undefined;
   }
 
   /**
@@ -434,9 +444,9 @@ export class DecisionBook implements Decisions {
     this.#waiting.add(story);
     if (this.#waiting.size > maxWaiting) {
       // There are too many at once, or the disk fails or cannot keep up. The log still has the dropped story.
-      const dropped = oldestOfLargestNamespace(this.#waiting);
+      const [dropped] = largestNamespace(this.#waiting, ({ record }) => record);
       if (dropped) this.#waiting.delete(dropped);
-      this.#unrecorded++;
+      this.#missing.drop();
     }
     this.#bell.ring();
   }
@@ -447,12 +457,12 @@ export class DecisionBook implements Decisions {
   }
 }
 
-/** The oldest of the stories of the namespace with the most of them. The stories of boards count as those of one. */
-function oldestOfLargestNamespace(stories: Iterable<Story>): Story | undefined {
-  const all = Map.groupBy(stories, ({ record }) => record.on.namespace);
-  const [largest] = [...all.values()].toSorted((a, b) => b.length - a.length);
-  return largest?.[0];
-}
+/** The stories of the namespace with the most of them, in their order. Those of boards count as those of one namespace. */
+const largestNamespace = <T>(stories: Iterable<T>, recordOf: (story: T) => DecisionRecord): readonly T[] =>
+  [...Map.groupBy(stories, (story) => recordOf(story).on.namespace).values()].reduce(
+    (largest, one) => (one.length > largest.length ? one : largest),
+    [],
+  );
 
 /** Whether the act deletes a pod that no kubelet has started. */
 const isHarmless = ({ grounds }: Pick<DecidedAct, "grounds">): boolean => grounds.gate.newPod === true;

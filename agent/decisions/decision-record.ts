@@ -84,8 +84,8 @@ export interface DecisionRecord {
   /** The last failure, as a sentence. */
   readonly error?: string;
   /**
-   * Number of records of the same term that were dropped before this one was stored, because there were too many at
-   * once; absent if none were.
+   * Number of records of the same term that were missing when this one was stored, because there were too many at once;
+   * absent if none were.
    */
   readonly unrecorded?: number;
 }

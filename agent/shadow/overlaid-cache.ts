@@ -6,7 +6,7 @@ import type { WatchHealth } from "../informer/watch-health.ts";
 import type { ObjectChange } from "../loop/controller.ts";
 import type { Cache } from "../loop/site-view.ts";
 import { type IndexValues, OverlaidLister } from "./overlaid-lister.ts";
-import { leftOf, type Pretence, pretenceOf, type SignOfLife, shownAs } from "./pretence.ts";
+import { isDeletion, leftOf, type Pretence, pretenceOf, type SignOfLife, shownAs } from "./pretence.ts";
 
 type Listen<T> = (changes: readonly ObjectChange<T>[]) => unknown;
 
@@ -19,13 +19,14 @@ interface Entry {
 
 /**
  * A cache with the writes of shadowed controllers applied: they see their own writes, as they would after a real one,
- * and do not decide again. At most `most` objects are overlaid; beyond that, the oldest is shown as it really is.
+ * and do not decide again. At most `most` objects are overlaid; the client refuses what does not fit.
  */
 export class OverlaidCache<T extends KubeObject> implements Cache<T> {
   readonly lister: Lister<T>;
   readonly #resource: Resource<T>;
   readonly #real: Cache<T>;
-  readonly #most: number;
+  /** Maximum number of overlaid objects. */
+  readonly most: number;
   /** By key, the oldest first. */
   readonly #entries = new Map<string, Entry>();
   readonly #listeners = new Set<Listen<T>>();
@@ -33,7 +34,7 @@ export class OverlaidCache<T extends KubeObject> implements Cache<T> {
   constructor(resource: Resource<T>, real: Cache<T>, most: number) {
     this.#resource = resource;
     this.#real = real;
-    this.#most = most;
+    this.most = most;
     this.lister = new OverlaidLister({
       real: real.lister,
       entries: this.#entries,
@@ -70,12 +71,24 @@ export class OverlaidCache<T extends KubeObject> implements Cache<T> {
     return entry ? shownAs(entry.pretence, real) : real;
   }
 
+  /** Whether the object is overlaid, or can be. */
+  hasRoomFor(key: string): boolean {
+    return this.#entries.has(key) || this.#entries.size < this.most;
+  }
+
+  /**
+   * Makes room for the deletion of an object: if there is none, the oldest object that would not be deleted is shown as it
+   * really is. A controller that deletes a pod would do so again if it were shown, but pods are marked only once.
+   */
+  async makeRoomFor(key: string): Promise<void> {
+    if (this.hasRoomFor(key)) return;
+    const [oldest] = [...this.#entries].find(([, { pretence }]) => !isDeletion(pretence)) ?? [];
+    if (oldest !== undefined) await this.drop(oldest, () => undefined);
+  }
+
   /** From now on shows `after` in place of a real object. Resolves once all listeners know. */
   async pretend(real: T, after: T | "gone", lives: SignOfLife): Promise<void> {
-    const key = keyOf(real);
-    await this.#replace(key, real, pretenceOf(real, after, lives));
-    const [oldest] = this.#entries.keys();
-    if (this.#entries.size > this.#most && oldest !== undefined) await this.drop(oldest, () => undefined);
+    await this.#replace(keyOf(real), real, pretenceOf(real, after, lives));
   }
 
   /** Reduces the pretence of an object. */

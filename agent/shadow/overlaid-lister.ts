@@ -55,12 +55,19 @@ export class OverlaidLister<T extends KubeObject> implements Lister<T> {
   }
 
   *indexValues(index: string): IterableIterator<string> {
-    const added = [...this.#entries.values()].flatMap(({ shown }) => shown[index] ?? []);
-    const values =
-      this.#entries.size === 0 ? this.#real.indexValues(index) : [...this.#real.indexValues(index), ...added];
-    const touched = new Set([...this.#entries.values()].flatMap(({ real }) => real[index] ?? []));
-    for (const value of this.#entries.size === 0 ? values : [...new Set(values)].sort()) {
-      if (!touched.has(value) || this.countByIndex(index, value) > 0) yield value;
+    if (this.#entries.size === 0) {
+      yield* this.#real.indexValues(index);
+      return;
+    }
+    // How many more objects are shown with a value than really have it.
+    const more = new Map<string, number>();
+    for (const { real, shown } of this.#entries.values()) {
+      for (const value of real[index] ?? []) more.set(value, (more.get(value) ?? 0) - 1);
+      for (const value of shown[index] ?? []) more.set(value, (more.get(value) ?? 0) + 1);
+    }
+    for (const value of [...new Set([...this.#real.indexValues(index), ...more.keys()])].sort()) {
+      const difference = more.get(value) ?? 0;
+      if (difference >= 0 || this.#real.countByIndex(index, value) + difference > 0) yield value;
     }
   }
 

@@ -9,8 +9,11 @@ import type { Cache, Caches } from "../loop/site-view.ts";
 import { OverlaidCache } from "./overlaid-cache.ts";
 import { type Pretence, type SignOfLife, withoutDeletion, withoutStatus } from "./pretence.ts";
 
-/** Maximum number of overlaid objects of each kind. An entry takes about 1 KB. */
-const mostOverlaid = 2000;
+/**
+ * Maximum number of overlaid pods, because tenants may create any number of them. An entry takes about 2 KB. Nodes have no
+ * limit, because the judge keeps a record of each anyway.
+ */
+const mostPods = 2000;
 /** Interval between checks for boards that have given a sign of life; their kubelets take longer to report anything. */
 const lifeCheck: Millis = 1000;
 
@@ -24,10 +27,10 @@ export class OverlaidSite implements Caches {
   readonly #clock: Clock;
   readonly #real: Caches;
 
-  constructor(clock: Clock, real: Caches, most = mostOverlaid) {
+  constructor(clock: Clock, real: Caches, most = mostPods) {
     this.#clock = clock;
     this.#real = real;
-    this.nodes = new OverlaidCache(nodes, real.informer(nodes), most);
+    this.nodes = new OverlaidCache(nodes, real.informer(nodes), Number.POSITIVE_INFINITY);
     this.pods = new OverlaidCache(pods, real.informer(pods), most);
   }
 

@@ -61,5 +61,8 @@ function kept(pretence: Pretence, keeps: (change: PartChange) => boolean): Prete
 
 const stands = (change: PartChange, real: KubeObject): boolean => isSameJson(partOf(real, change), change.before);
 
+/** Whether the object would be deleted, or is being deleted. */
+export const isDeletion = ({ changes, isGone }: Pretence): boolean => isGone || changes.some(isOfDeletion);
+
 const isOfDeletion = ({ section, member }: Part): boolean =>
   section === "metadata" && (member === "deletionTimestamp" || member === "deletionGracePeriodSeconds");

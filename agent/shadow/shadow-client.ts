@@ -32,7 +32,9 @@ const defaultGraceSeconds = 30;
 
 /**
  * The API as shadowed controllers use it. A write is answered as the API server would answer it, judged by the cache, and
- * changes only the overlay; nothing is sent. A read is sent, and its response shown with what is pretended.
+ * changes only the overlay; nothing is sent. A read is sent, and its response shown with what is pretended. If the overlay
+ * is full, deletions are refused, so that they are not decided again and again as if they were new, and patches have no
+ * effect.
  */
 export class ShadowClient implements Writer, ApiReader {
   readonly #clock: Clock;
@@ -71,7 +73,7 @@ export class ShadowClient implements Writer, ApiReader {
     const { cache, real, shown } = this.#target("patch", resource, at, preconditionsIn(patch), write);
     const after = patched(shown, type, patch);
     this.#wrote(resource, at, write);
-    await cache.pretend(real, after, this.#signFor(resource, real));
+    if (cache.hasRoomFor(keyOf(real))) await cache.pretend(real, after, this.#signFor(resource, real));
     return after;
   }
 
@@ -103,7 +105,10 @@ export class ShadowClient implements Writer, ApiReader {
     options: Preconditions & { readonly gracePeriodSeconds?: number },
     write: Write,
   ): Promise<void> {
+    const key = keyOf({ metadata: at });
+    await this.#site.overlaid(resource)?.makeRoomFor(key);
     const { cache, real, shown } = this.#target(verb, resource, at, options, write);
+    if (!cache.hasRoomFor(key)) throw fullFor(verb, resource, at, cache.most);
     const seconds = graceOf(shown, options.gracePeriodSeconds);
     const isKept = (shown.metadata.finalizers?.length ?? 0) > 0;
     const { wall, mono } = this.#clock.now();
@@ -192,6 +197,17 @@ function refusal(
   const message = reason === "NotFound" ? "not found" : "the object has been modified";
   return new ApiError({ verb, target }, { status, reason, message });
 }
+
+/** The answer to a write that cannot be pretended. It is retried, because the real program may make room meanwhile. */
+const fullFor = (verb: Verb, { kind, plural }: Resource<KubeObject>, at: Place, most: number): ApiError =>
+  new ApiError(
+    { verb, target: `${kind.toLowerCase()} ${keyOf({ metadata: at })}` },
+    {
+      status: 429,
+      reason: "TooManyRequests",
+      message: `in shadow mode, at most ${most} ${plural} are shown otherwise than they are`,
+    },
+  );
 
 /** No controller that can be shadowed sends such a request. It is not sent either. */
 function unexpected(verb: Verb, { plural }: Resource<KubeObject>): never {

@@ -515,6 +515,39 @@ describe("the book of controllers in shadow mode", () => {
     await end();
   });
 
+  test("counts the acts for which there was no room among the open stories, each once", async () => {
+    const { shadowed, records, end } = beside();
+    const web = (n: number, why: "quarantine" | "not-live") =>
+      ({ ...eviction(`web-${n}`), restraint: { why } }) as const;
+    const all = (count: number, why: "quarantine" | "not-live") => Array.from({ length: count }, (_, n) => web(n, why));
+    const pass = { by: "taint-eviction", key: "all", term: 3 };
+    const counted = () => {
+      shadowed.newest(undefined, 1);
+      return Math.max(...records().map(({ unrecorded = 0 }) => unrecorded));
+    };
+    shadowed.due(pass, all(256, "quarantine"));
+    expect(counted()).toBe(0);
+    shadowed.due(pass, all(300, "quarantine"));
+    shadowed.due(pass, all(300, "quarantine"));
+    expect(counted()).toBe(44);
+    for (let times = 0; times < 2; times++) shadowed.acted(eviction("api"), new Error("too many"));
+    expect(counted()).toBe(45);
+    // It is recorded after all.
+    shadowed.acted(eviction("api"));
+    shadowed.flush();
+    expect(records().at(-1)).toMatchObject({ on: { name: "api" }, unrecorded: 44 });
+    await end();
+  });
+
+  test("still says how many records are missing when the term ended before they were stored", async () => {
+    const { shadowed, records, end } = beside();
+    for (let n = 0; n < 300; n++) shadowed.acted(eviction(`web-${n}`));
+    shadowed.acted(eviction("api", { term: 4 }));
+    shadowed.flush();
+    expect(Math.max(...records().map(({ term, unrecorded = 0 }) => (term === 3 ? unrecorded : 0)))).toBe(44);
+    await end();
+  });
+
   test("records what another program did apart from the stories of what would be done", async () => {
     const { shadowed, said, records, end } = beside();
     const because = { kind: "seen", verdict: "lost", rule: "it does not answer" } as const;

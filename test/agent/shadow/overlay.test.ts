@@ -130,13 +130,44 @@ describe("a pretended write", () => {
     await end();
   });
 
-  test("is forgotten, the oldest first, when there are too many, and listeners see the real object again", async () => {
-    const { site, overlaid, told, web, remove, shownPod, end } = await setUp(2);
-    const others = [await site.put(pods, pod("b", { on: "pi-3" })), await site.put(pods, pod("c", { on: "pi-3" }))];
-    for (const one of [web, ...others]) await remove(one);
+  test("of a pod that does not fit has no effect, and gives way to a deletion, of which listeners are told", async () => {
+    const { site, overlaid, told, web, patch, remove, shownPod, end } = await setUp(2);
+    const notReady = { status: { conditions: [{ type: "Ready", status: "False" }] } };
+    const [b, c] = [await site.put(pods, pod("b", { on: "pi-3" })), await site.put(pods, pod("c", { on: "pi-3" }))];
+    for (const one of [web, b, c]) await patch(pods, one, notReady, "strategic");
+    expect([...overlaid.pods.pretended().keys()]).toEqual(["default/web", "default/b"]);
+    expect(shownPod("c")).toEqual(c);
+    told.length = 0;
+    await remove(c);
     expect([...overlaid.pods.pretended().keys()]).toEqual(["default/b", "default/c"]);
-    expect(shownPod()).toEqual(web);
-    expect(told.at(-1)).toMatchObject({ key: "default/web", after: web });
+    expect(told.map(({ key, after }) => [key, after === web])).toEqual([
+      ["default/web", true],
+      ["default/c", false],
+    ]);
+    await end();
+  });
+
+  test("that deletes a pod is refused if only deletions are pretended, until one of these pods is gone", async () => {
+    const { site, web, remove, shownPod, end } = await setUp(2);
+    const [b, c] = [await site.put(pods, pod("b", { on: "pi-3" })), await site.put(pods, pod("c", { on: "pi-3" }))];
+    await remove(web);
+    await remove(b, 0);
+    await expect(remove(c)).rejects.toMatchObject({ status: 429, disposition: "retry" });
+    // What is pretended already can be pretended further.
+    await remove(web, 0);
+    await site.remove(pods, "default/b");
+    await remove(c);
+    expect(shownPod("c")?.metadata.deletionTimestamp).toBeDefined();
+    await end();
+  });
+
+  test("to Nodes always fits", async () => {
+    const { site, overlaid, patch, end } = await setUp(1);
+    for (const name of ["pi-4", "pi-5"]) {
+      const board = await site.put(nodes, node(name));
+      await patch(nodes, board, { spec: { taints: [unreachable] } }, "merge");
+    }
+    expect(overlaid.nodes.pretended().size).toBe(2);
     await end();
   });
 

@@ -35,7 +35,7 @@ const shadow = { mode: "shadow" } as const;
  * Two boards with a controller in shadow mode for each kind of work, under policy `kubernetes`. `site` is what the API
  * server has; nothing but the test writes to it.
  */
-async function setUp(controllers: Partial<Config["controllers"]> = {}) {
+async function setUp(controllers: Partial<Config["controllers"]> = {}, most?: number) {
   const clock = new FakeClock();
   const ambient = { clock, random: new SeededRandom(), log: new RecordingLog() };
   const site = new SiteInMemory(clock);
@@ -56,7 +56,7 @@ async function setUp(controllers: Partial<Config["controllers"]> = {}) {
   };
   const shadowed = new DecisionBook(ambient, { ...book, isShadow: true });
   const acting = new DecisionBook(ambient, { ...book, shadow: shadowed });
-  const overlaid = new OverlaidSite(clock, site);
+  const overlaid = new OverlaidSite(clock, site, most);
   const client = new ShadowClient(clock, { site: overlaid, reader: site });
   const events: EventAction[] = [];
   const sent: string[] = [];
@@ -150,6 +150,39 @@ test("a silent board would be marked, tainted and left by its pods, each once, a
   expect(await realNode("pi-3")).toBe(before);
   expect((await site.get(pods, { namespace: "default", name: "web" })).metadata.deletionTimestamp).toBeUndefined();
   expect([events, sent]).toEqual([[], []]);
+  await end();
+});
+
+test("more silent boards than pods that can be overlaid are each marked and tainted once", async () => {
+  const { site, overlaid, would, live, end } = await setUp({}, 2);
+  const healthy = ["pi-2", ...Array.from({ length: 20 }, (_, n) => `ok-${n}`)];
+  const silent = ["pi-3", "pi-4", "pi-5", "pi-6"];
+  for (const name of [...healthy, ...silent]) await site.put(nodes, node(name, { heartbeat: "2026-01-01T00:00:00Z" }));
+  await live(200, ...healthy);
+  const done = silent.flatMap((name) => [`would board-marked ${name} done`, `would board-tainted ${name} done`]);
+  expect(would().filter((one) => one.includes("board-"))).toHaveLength(done.length);
+  expect(would()).toEqual(expect.arrayContaining(done));
+  expect(overlaid.nodes.pretended().size).toBe(4);
+  await end();
+});
+
+test("evictions that do not fit are each decided once, and done as soon as there is room", async () => {
+  const { site, overlaid, records, would, live, end } = await setUp({}, 2);
+  for (const name of ["api", "db", "job"])
+    await site.put(pods, pod(name, { on: "pi-3", tolerations: [toleration("unreachable", 30)] }));
+  await live(300, "pi-2");
+  const evictions = () => would().filter((one) => one.includes("pod-evicted"));
+  expect(evictions()).toHaveLength(4);
+  expect(evictions().filter((one) => one.endsWith("done"))).toHaveLength(2);
+  const left = records().filter(({ state }) => state === "failed");
+  expect(left.map(({ error }) => error)).toEqual([
+    expect.stringContaining("in shadow mode, at most 2 pods are shown"),
+    expect.stringContaining("in shadow mode, at most 2 pods are shown"),
+  ]);
+  for (const key of [...overlaid.pods.pretended().keys()]) await site.remove(pods, key);
+  await live(1200, "pi-2");
+  expect(evictions().filter((one) => one.endsWith("done"))).toHaveLength(4);
+  expect(evictions()).toHaveLength(4);
   await end();
 });
 
