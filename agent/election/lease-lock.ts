@@ -18,6 +18,9 @@ export interface LeaseClaim {
   readonly term: number;
 }
 
+/** The texts of annotations by name; null for one that the Lease must not have. */
+export type CarriedTexts = Readonly<Record<string, string | null>>;
+
 /**
  * The object that candidates compete for. Each write is based on a record, fails with a conflict if that record is no
  * longer the newest, and returns the written record. `guard` is called immediately before a write is sent.
@@ -26,10 +29,10 @@ export interface LeaderLock {
   read(signal: AbortSignal): Promise<LeaseRecord | undefined>;
   create(claim: LeaseClaim, now: Instant, write: Write): Promise<LeaseRecord>;
   take(record: LeaseRecord, claim: LeaseClaim, now: Instant, write: Write): Promise<LeaseRecord>;
-  /** `carried`: the annotations to write, by name; others are left as they are. */
+  /** `carried`: the annotations to write, or to remove if null, by name; others are left as they are. */
   renew(
     record: LeaseRecord,
-    renewal: { readonly durationSeconds: number; readonly carried: Readonly<Record<string, string>> },
+    renewal: { readonly durationSeconds: number; readonly carried: CarriedTexts },
     now: Instant,
     write: Write,
   ): Promise<LeaseRecord>;
@@ -113,10 +116,7 @@ export class LeaseLock implements LeaderLock {
 
   async renew(
     record: LeaseRecord,
-    {
-      durationSeconds,
-      carried,
-    }: { readonly durationSeconds: number; readonly carried: Readonly<Record<string, string>> },
+    { durationSeconds, carried }: { readonly durationSeconds: number; readonly carried: CarriedTexts },
     now: Instant,
     write: Write,
   ): Promise<LeaseRecord> {
@@ -124,13 +124,15 @@ export class LeaseLock implements LeaderLock {
     const spec = { leaseDurationSeconds: durationSeconds, renewTime };
     // Unchanged annotations are not sent again, because renewals are most of an idle site's traffic.
     const changed = Object.entries({ ...this.#annotations, ...carried }).filter(
-      ([name, text]) => record.annotations[name] !== text,
+      ([name, text]) => (record.annotations[name] ?? null) !== text,
     );
     const annotations = Object.fromEntries(changed);
     const patch = changed.length > 0 ? { metadata: { annotations }, spec } : { spec };
     const patched = await this.#patch(record, patch, now, write);
     const written = { durationSeconds, renewal: renewalMark(renewTime) };
-    return { ...record, ...patched, ...written, annotations: { ...record.annotations, ...annotations } };
+    const all = Object.entries({ ...record.annotations, ...annotations });
+    const left = Object.fromEntries(all.flatMap(([name, text]) => (text === null ? [] : [[name, text]])));
+    return { ...record, ...patched, ...written, annotations: left };
   }
 
   async release(record: LeaseRecord, successor: string | undefined, now: Instant, write: Write): Promise<void> {

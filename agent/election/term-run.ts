@@ -9,7 +9,7 @@ import { DurationSample } from "../base/time/duration-sample.ts";
 import { isOfLink } from "../client/api-error.ts";
 import type { EventAction, ObjectRef } from "../execution/actions.ts";
 import { FencedError, fence, type Term } from "../execution/fence.ts";
-import { type LeaderLock, maxRequestDuration, withTimeout } from "./lease-lock.ts";
+import { type CarriedTexts, type LeaderLock, maxRequestDuration, withTimeout } from "./lease-lock.ts";
 import type { LeaseObserver } from "./lease-observer.ts";
 import type { LeaseRecord } from "./lease-record.ts";
 import {
@@ -33,9 +33,9 @@ export interface LeaseAnnotations {
 
 /**
  * The annotations to write with each renewal, as functions that return their texts; undefined for one that is not
- * written.
+ * written, null for one that is removed.
  */
-export type AnnotationSources = Readonly<Record<string, () => string | undefined>>;
+export type AnnotationSources = Readonly<Record<string, () => string | null | undefined>>;
 
 export interface TermRunDeps {
   readonly lock: LeaderLock;
@@ -346,8 +346,8 @@ export class TermRun {
   }
 
   /** The texts of the carried annotations. An error in one of them is logged but does not end the term. */
-  #carried(): Readonly<Record<string, string>> {
-    const carried: Record<string, string> = {};
+  #carried(): CarriedTexts {
+    const carried: Record<string, string | null> = {};
     for (const [annotation, textOf] of Object.entries(this.#deps.carried)) {
       try {
         const text = textOf();

@@ -181,12 +181,13 @@ export class TermWork {
   }
 
   /**
-   * The zone budgets as text for the Lease, from which the next leader reads them; undefined if there are none yet, or
-   * if they are only pretended.
+   * The zone budgets as text for the Lease, from which the next leader reads them; undefined if there are none yet, null
+   * if this leader has none, because it does not judge boards or only pretends to: those on the Lease become outdated.
    */
-  budget(): string | undefined {
-    const memory = this.#isJudgeShadowed ? undefined : this.#deps.current.site;
-    return memory && encodeBudget(memory, this.#ambient.clock.now());
+  budget(): string | null | undefined {
+    const { config, current } = this.#deps;
+    if (config.controllers.nodeLifecycle.mode !== "act") return null;
+    return current.site && encodeBudget(current.site, this.#ambient.clock.now());
   }
 
   /**

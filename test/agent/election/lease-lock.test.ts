@@ -94,6 +94,21 @@ describe("the Lease", () => {
     ]);
   });
 
+  test("loses a budget that nobody keeps up to date, with one write", async () => {
+    const { clock, sent, lock, annotations, signal, write } = setUp();
+    let record = await lock.create(claim, clock.now(), write);
+    for (const budget of ["a", null, null]) {
+      const renewal = { durationSeconds: 60, carried: { [budgetAnnotation]: budget } };
+      record = await lock.renew(record, renewal, clock.now(), write);
+    }
+    expect(record.annotations).toEqual(annotations);
+    expect((await lock.read(signal))?.annotations).toEqual(annotations);
+    const written = sent()
+      .slice(2)
+      .map((body) => (body as { metadata: { annotations?: object } }).metadata.annotations);
+    expect(written).toEqual([{ "siteward.dev/budget": null }, undefined]);
+  });
+
   test("gets the labels when it is taken, and keeps the annotations for the next leader", async () => {
     const { clock, sent, lock, labels, annotations, signal, write } = setUp();
     let record = await lock.create({ ...claim, holder: "pi-2_b", term: 2 }, clock.now(), write);
