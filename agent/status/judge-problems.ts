@@ -117,17 +117,17 @@ function roughly(count: number): string {
 
 /**
  * The problem that the judgement of boards is late: a pass cannot mark all silent boards within the request limit, or
- * the passes themselves are late. Not reported while the API is unreachable, because that is reported instead.
+ * the passes themselves are late. In shadow mode, only the latter is to be expected. Not reported while the API is unreachable, because that is reported instead.
  */
 export function lagProblems({ judgement, api, now }: Parts): readonly ProblemPart[] {
   if (judgement?.at === undefined || judgement.isPaused || api?.state !== "up") return [];
-  const { at, period, unwritten, behindSince, qps } = judgement;
+  const { at, period, unwritten, behindSince, qps, isShadowed } = judgement;
   const old = elapsed(at, now);
   const isBehind = behindSince !== undefined && elapsed(behindSince, now) >= period;
   const isLate = old > latePeriods * period;
   if (!isBehind && !isLate) return [];
   const facts = [
-    ...(isBehind ? [`${roughly(unwritten)} not marked in the API yet`] : []),
+    ...(isBehind ? [`${roughly(unwritten)} not ${isShadowed ? "decided on" : "marked in the API"} yet`] : []),
     ...(isLate ? [`boards and zones were last judged at ${timeOf(at, now)}`] : []),
   ];
   return [
@@ -135,7 +135,9 @@ export function lagProblems({ judgement, api, now }: Parts): readonly ProblemPar
       type: "NodeLifecycleBehind",
       severity: "warning",
       message: facts.join("; "),
-      hint: `raise client.qps (now ${qps} per second) if the API server can take more; the most important boards are marked first`,
+      hint: isShadowed
+        ? "check the load of this board: nothing is sent in shadow mode, so client.qps is not the cause"
+        : `raise client.qps (now ${qps} per second) if the API server can take more; the most important boards are marked first`,
     },
   ];
 }

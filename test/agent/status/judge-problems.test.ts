@@ -41,6 +41,12 @@ test("boards whose conditions wait for more than a period are counted, with a hi
   ]);
 });
 
+test("in shadow mode nothing waits to be written, so the request limit is not the cause", () => {
+  expect(said({ unwritten: 7, behindSince: at(3599), isShadowed: true }, 3640)).toEqual([
+    "warning NodeLifecycleBehind: more than 5 silent boards are not decided on yet; boards and zones were last judged at 2026-11-20 13:00 UTC (check the load of this board: nothing is sent in shadow mode, so client.qps is not the cause)",
+  ]);
+});
+
 test("the text does not change with every board, because it is sent to the fleet", () => {
   const texts = new Set(Array.from({ length: 5000 }, (_, i) => said({ unwritten: i + 1, behindSince: at(0) })[0]));
   expect(texts.size).toBe(12);
