@@ -201,6 +201,19 @@ describe.skipIf(missingAssets())("an agent in shadow mode beside a real kube-con
     expect(refused.code).not.toBe(0);
   });
 
+  test("what was done while it did not run was done then or earlier, and has no verdict", async () => {
+    await agent.stop();
+    await until("it is tainted", async () => (await site.taints(dead)).includes("unreachable:NoExecute"), 60);
+    agent.start();
+    const late = async () =>
+      (await records(`node/${boardName(dead)}`)).filter(({ because }) => because.kind === "seen" && because.late);
+    await until("it is seen", async () => (await late()).some(({ act }) => act === "board-tainted"), 60);
+    for (const { because } of await late()) expect(because).toEqual({ kind: "seen", late: true });
+    expect((await ask("shadow", "report")).stdout.replace(/\s+/g, " ")).toMatch(
+      /node\/board-0001 tainted NoExecute: .*really done [0-9:]+ or earlier/,
+    );
+  });
+
   test("no request of the agent changed anything but its Lease, its report on its own Node and its own Events", async () => {
     const isOwn = ({ objectRef }: Audited): boolean =>
       (objectRef?.resource === "leases" && objectRef.name === "siteward-default") ||
