@@ -1,3 +1,4 @@
+import { conditionOf } from "./conditions.ts";
 import type { Node, Taint, Toleration } from "./core.ts";
 
 /** The keys of the taints that a node lifecycle controller owns. */
@@ -28,6 +29,12 @@ export const isSameTaint = (a: TaintName, b: TaintName): boolean => a.key === b.
 /** The taints of a Node; malformed ones are left out. */
 export const taintsOf = ({ spec }: Node): readonly Taint[] =>
   Array.isArray(spec?.taints) ? spec.taints.filter((taint) => typeof taint?.key === "string") : [];
+
+/** Whether an operator marked the Node out of service; the mark is ignored while the Node is ready. */
+export const isOutOfService = (node: Node | undefined): boolean =>
+  node !== undefined &&
+  conditionOf(node.status?.conditions, "Ready")?.status !== "True" &&
+  taintsOf(node).some(({ key }) => key === outOfServiceKey);
 
 export const taintOf = (node: Node, name: TaintName): Taint | undefined =>
   taintsOf(node).find((taint) => isSameTaint(taint, name));

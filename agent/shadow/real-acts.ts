@@ -4,7 +4,7 @@ import type { KubeObject } from "../api/meta.ts";
 import { controllerOf } from "../api/owners.ts";
 import { boardOf, isTerminating, wasAcceptedByKubelet } from "../api/pods.ts";
 import { nodes, pods, type Resource } from "../api/resources.ts";
-import { isLifecycleKey, noExecuteTaints } from "../api/taints.ts";
+import { isLifecycleKey, isOutOfService, noExecuteTaints } from "../api/taints.ts";
 import type { Clock } from "../base/clock.ts";
 import type { DecidedAct } from "../decisions/decision-book.ts";
 import type { RecordedAct, VerdictName } from "../decisions/grounds.ts";
@@ -94,22 +94,24 @@ export function actsOnBoard({ before, after }: ObjectChange<Node>): readonly Rea
 
 /**
  * What a change of a pod says was done to it: evicted if it was deleted on a board that is tainted as not ready or
- * unreachable, collected if its board has no Node. `node`: that of its board. A person may have deleted it all the same.
+ * unreachable, collected if it is gone and its board has no Node, or is out of service and so cannot have ended it. `node`:
+ * that of its board. A person may have deleted it all the same.
  */
 export function actsOnPod(change: ObjectChange<Pod>, node: Node | undefined): readonly RealAct[] {
   const { before, after } = change;
+  const board = before && boardOf(before);
   // A pod that left the site's selection was not deleted.
-  if (before === undefined || isTerminating(before) || ("released" in change && change.released === true)) return [];
-  // Its DaemonSet's controller deletes it, which may be ours; it tolerates these taints.
-  if (controllerOf(before)?.kind === "DaemonSet") return [];
+  if (before === undefined || board === undefined || ("released" in change && change.released === true)) return [];
+  const found = (act: RecordedAct): readonly RealAct[] => [{ act, object: before, resource: pods, board }];
+  const isGone = after === undefined || after.metadata.uid !== before.metadata.uid;
+  if (isTerminating(before) && isOutOfService(node)) return isGone ? found("pod-collected") : [];
   // Our own deletions of such pods are not recorded either (`Decisions`).
   if (!wasAcceptedByKubelet(before)) return [];
-  const isDeleted = after === undefined || after.metadata.uid !== before.metadata.uid || isTerminating(after);
-  const board = boardOf(before);
-  if (!isDeleted || board === undefined) return [];
-  const found = (act: RecordedAct): readonly RealAct[] => [{ act, object: before, resource: pods, board }];
-  if (node === undefined) return found("pod-collected");
-  return isTainted(node) ? found("pod-evicted") : [];
+  if (node === undefined) return isGone ? found("pod-collected") : [];
+  // Its DaemonSet's controller deletes it, which may be ours; it tolerates these taints.
+  if (controllerOf(before)?.kind === "DaemonSet") return [];
+  const isDeleted = !isTerminating(before) && (isGone || isTerminating(after));
+  return isDeleted && isTainted(node) ? found("pod-evicted") : [];
 }
 
 const isTainted = (node: Node): boolean => noExecuteTaints(node).some(({ key }) => isLifecycleKey(key));

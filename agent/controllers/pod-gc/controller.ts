@@ -1,15 +1,14 @@
-import type { Node, Pod } from "../../api/core.ts";
+import type { Pod } from "../../api/core.ts";
 import { boardOf, hasEnded, isKeptByFinalizers, isTerminating } from "../../api/pods.ts";
 import { covers } from "../../api/resource-version.ts";
 import { boardLeaseKey, leases, nodes, pods } from "../../api/resources.ts";
-import { outOfServiceKey, taintsOf } from "../../api/taints.ts";
+import { isOutOfService } from "../../api/taints.ts";
 import type { Millis } from "../../base/clock.ts";
 import { forEachConcurrently } from "../../base/concurrency/for-each-concurrently.ts";
 import type { Steps } from "../../base/steps.ts";
 import type { Controller, SiteView } from "../../loop/controller.ts";
 import { barePod } from "../bare-pod.ts";
 import { type BoardVerdictDeps, type BoardVerdicts, boardVerdicts } from "../board-verdicts.ts";
-import { readyOf } from "../node-lifecycle/health.ts";
 import { confirmerOf, isMarked, sinceConfirmed } from "../node-lifecycle/out-of-service/mark.ts";
 import { openValve, type ShutOn } from "../safety-valve.ts";
 import {
@@ -252,10 +251,6 @@ function* orphansOf(board: string, onBoard: Iterable<Pod>, allowance: PodAllowan
   }
   return { board, pods: found, hasMore: false };
 }
-
-/** Whether an operator marked the Node out of service; the mark is ignored while the Node is ready. */
-const isOutOfService = (node: Node | undefined): boolean =>
-  node !== undefined && readyOf(node)?.status !== "True" && taintsOf(node).some(({ key }) => key === outOfServiceKey);
 
 /** Counts the pods that a pass may still delete. */
 class PodAllowance {

@@ -79,6 +79,18 @@ describe("what other programs do", () => {
     expect(found()).toEqual(["pod-collected web"]);
   });
 
+  test.each<[string, NodeOptions | undefined]>([
+    ["deleted", undefined],
+    ["that is out of service", { ...tainted, taints: [taint("node.kubernetes.io/out-of-service:NoExecute")] }],
+  ])("to a terminating pod of a board %s is recorded as collected once it is gone", async (_, options) => {
+    const { site, board, found } = await setUp();
+    if (options) await board(options);
+    else await site.remove(nodes, "pi-3");
+    await site.put(pods, pod("web", { on: "pi-3", deletionTimestamp: "2026-01-01T00:02:00Z" }));
+    await site.remove(pods, "default/web");
+    expect(found().filter((one) => one.startsWith("pod-"))).toEqual(["pod-collected web"]);
+  });
+
   test("is not recorded if this agent does it itself, nor after the term", async () => {
     const { site, board, found, end } = await setUp(["pod-evicted"]);
     await board(tainted);
@@ -135,6 +147,12 @@ describe("what other programs do", () => {
     await site.remove(pods, "default/new");
     await site.remove(pods, "default/web");
     expect(found()).toEqual(["board-marked pi-3", "board-tainted pi-3", "pod-evicted web"]);
+  });
+
+  test("to a daemon pod of a deleted board is recorded as collected, as Pod GC collects it", () => {
+    const before = pod("logs", { on: "pi-3", owner: "DaemonSet" });
+    const [act, ...others] = actsOnPod({ key: "default/logs", before, after: undefined }, undefined);
+    expect([act?.act, others]).toEqual(["pod-collected", []]);
   });
 
   test("is not concluded from a pod that only left the site's selection", () => {
