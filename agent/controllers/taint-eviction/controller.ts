@@ -52,11 +52,7 @@ export interface TaintEvictionDeps {
   readonly seesAllBoards?: () => boolean;
 }
 
-/**
- * A pod that is seen within this time after the start of a term is taken to have been on its board before the term
- * began. The running time of the taint, as the previous leader recorded it, then applies to the pod. For later pods,
- * the time starts when they arrive.
- */
+/** For how long after the start of a term the timers of pods that were there before begin. */
 const inheritWithin: Millis = 60_000;
 
 /** Deletes pods whose tolerations of their board's NoExecute taints have expired. */
@@ -74,13 +70,23 @@ export const taintEviction = ({
   const thaw = new Thaw(settings);
   const nodeReads = new NodeReads();
   const prospects = new Prospects(seesAllBoards);
+  const former = new FormerPods();
   const nodeOf = (node: Node, timer: EvictionTimer, site: SiteView): Promise<Node | undefined> =>
     isOfOwnTaints(timer) ? nodeReads.newerThan(node, site) : site.fetch(nodes, node.metadata.name);
   return {
     name: "taint-eviction",
     reads: [nodes, leases, pods],
     restsOn: [nodes, pods],
-    mappings: [enqueueOn(pods, podKeys), enqueueOn(nodes, keysOnBoard)],
+    mappings: [
+      enqueueOn(pods, (change, site) => {
+        former.note(inherited(), site);
+        return podKeys(change, site);
+      }),
+      enqueueOn(nodes, (change, site) => {
+        former.note(inherited(), site);
+        return keysOnBoard(change, site);
+      }),
+    ],
     initialMemory: undefined,
     durable: durableTimers(boot),
     /*
@@ -137,7 +143,7 @@ export const taintEviction = ({
         missed: missedBy(record, silence),
         hold,
         shut,
-        inherited: runningTaint(inherited(), board, site),
+        inherited: former.include(pod) ? runningTaint(inherited(), board, site) : undefined,
       };
       if (!isToWeigh(state, memory, settings, site.now)) return state;
       const word = newest ? ownWordOf(newest) : seen.word;
@@ -273,6 +279,28 @@ function* keysOnBoard({ key, before, after }: ObjectChange<Node>, site: SiteView
 
 const taintIdentities = (node: Node | undefined): readonly string[] =>
   node === undefined ? [] : noExecuteTaints(node).map(identityOf);
+
+/**
+ * The pods that were in the cache when a term began. The running times of their boards' taints, as the previous leader
+ * recorded them, apply to these pods. The time of a pod that arrives later starts with its arrival.
+ */
+class FormerPods {
+  #budget: Budget | undefined;
+  /** The position of the pods' cache when the term began; undefined if it was not known. */
+  #position: string | undefined;
+
+  /** Called from the first change of a term on; each term has read its own budget. */
+  note(budget: Budget | undefined, site: SiteView): void {
+    if (budget === this.#budget) return;
+    this.#budget = budget;
+    this.#position = site.position(pods);
+  }
+
+  /** Whether the pod was there. One that has changed since does not count, because that cannot be told from a new one. */
+  include({ metadata }: Pod): boolean {
+    return this.#position === undefined || covers(this.#position, metadata.resourceVersion);
+  }
+}
 
 /** For how long the passes over the pods of a board share a read of its Node. */
 const moment: Millis = 1000;

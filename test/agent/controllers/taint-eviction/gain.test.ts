@@ -86,6 +86,22 @@ function marked(before: Node): Node {
   return { ...before, status: { ...before.status, conditions } };
 }
 
+test("a pod that arrives on a tainted board right after a change of leader has the whole time that it tolerates", async () => {
+  const site = await lostBoard("evidence", { old: {} });
+  await site.run("80s");
+  expect([site.noExecute("pi-3"), site.exists("old")]).toEqual([["unreachable:NoExecute"], true]);
+  await site.lead({ budget: site.budget });
+  await site.run("20s");
+  site.pod("young", { on: "pi-3", tolerations: aMinute });
+  await site.run("30s");
+  // The new leader judges the board again after a grace period, and the time of the old pod has gone on.
+  expect([site.exists("old"), site.exists("young")]).toEqual([false, true]);
+  await site.run("25s");
+  expect(site.exists("young")).toBe(true);
+  await site.run("10s");
+  expect(site.exists("young")).toBe(false);
+});
+
 describe("a lost board returns, and its kubelet first says that it is not ready,", () => {
   /** The board has been lost for an hour; its pod, which nothing replaces, was held. */
   async function lostForAnHour(more?: (site: SiteModel) => void): Promise<SiteModel> {
