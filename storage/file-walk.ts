@@ -46,7 +46,8 @@ function checked(
 ): readonly SqlValue[] {
   const key = tree.keys.map((name) => row[name] ?? null);
   if (row[isValidJson] === 0) throw database.damaged(new Error(`${tree.name} contains JSON that cannot be parsed`));
-  if (after !== undefined && !isBehind(key, after)) throw database.damaged(new Error(`${tree.name} is out of order`));
+  if (after !== undefined && !isBehind(key, after))
+    throw database.damaged(new Error(`the entries of ${tree.name} are not in order`));
   return key;
 }
 

@@ -68,7 +68,7 @@ function valveOf(
     publish,
     changed: (isHolding) => {
       if (isHolding) ambient.log.warn("the safety valve holds harmful acts", {});
-      else ambient.log.info("the safety valve is open: no harmful act is held", {});
+      else ambient.log.info("the safety valve no longer holds harmful acts", {});
       const { lease: about } = elector;
       const { term } = current;
       if (about === undefined || term === undefined) return;
@@ -77,7 +77,7 @@ function valveOf(
         : ({
             severity: "Normal",
             reason: "SafetyValveOpen",
-            message: "The safety valve is open: no harmful act is held",
+            message: "The safety valve no longer holds harmful acts",
           } as const);
       events.record({ do: "event", about, ...what }, term);
     },

@@ -226,7 +226,7 @@ export class NodeReport implements Companion {
     await this.#patch({ metadata: { uid: written.uid }, status: { conditions } }, { subresource: "status" }, signal);
     const states = Object.fromEntries(changed.map(({ type, status }) => [type, status]));
     this.#remember({ ...written, conditions: { ...written.conditions, ...states } });
-    this.#ambient.log.info("conditions of the Node written", states);
+    this.#ambient.log.info("Node conditions written", states);
   }
 
   async #writeStandby(standby: string, signal: AbortSignal): Promise<void> {

@@ -63,7 +63,7 @@ export class UpdateWatch implements Companion {
         {
           type: "UpdateUnhealthy",
           severity: "critical",
-          message: `since the update from ${former} to ${version}, the agent has crashed ${crashes} times, and has not run for ${minutes} minutes without a crash`,
+          message: `since the update from ${former} to ${version}, the agent has crashed ${crashes} times, the last time less than ${minutes} minutes ago`,
           hint: `see journalctl -u siteward for the cause; to return to the previous version: sudo apt install --allow-downgrades ${packageFile(former)} (if the file is missing, copy it to the board first)`,
         },
       ],

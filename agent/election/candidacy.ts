@@ -180,7 +180,7 @@ export class Candidacy {
       try {
         this.storeRest(tooLate, rest.duration);
       } catch (error) {
-        log.warn("this board's rest from leading cannot be stored", { error });
+        log.warn("cannot store for how long this board does not stand for election", { error });
         this.rest(tooLate, rest.duration);
       }
     } else if (rest?.do === "begin") this.rest(tooLate, rest.duration);
@@ -208,7 +208,7 @@ export class Candidacy {
     try {
       this.#deps.rememberRest?.(undefined);
     } catch (error) {
-      this.#ambient.log.warn("the end of this board's rest from leading cannot be stored", { error });
+      this.#ambient.log.warn("cannot store that this board stands for election again", { error });
     }
   }
 }

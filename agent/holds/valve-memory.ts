@@ -57,7 +57,7 @@ export class ValveMemory {
       this.#storedAt = now;
       this.#storedTotal = valve.total;
     } catch (error) {
-      log.warn("this board's copy of the harmful acts cannot be written", { error });
+      log.warn("this board's copy of the record of harmful acts cannot be written", { error });
     }
   }
 

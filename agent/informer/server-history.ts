@@ -275,7 +275,9 @@ export class ServerHistory {
         await this.prove(signal);
       } catch (error) {
         if (error instanceof ServerRestoredError) throw error;
-        log.debug("not known yet whether the API server still has the history of the cache", { error });
+        log.debug("not known yet whether the API server still has the history from which the cache was filled", {
+          error,
+        });
         await sleep(clock, pauseAfterFailure, signal);
         this.#bell.ring();
       }

@@ -1,5 +1,6 @@
 import { elapsed, type Instant, type Millis } from "../base/clock.ts";
 import { maxLeaseDuration } from "../base/lease-timing.ts";
+import { counted } from "../base/text/counted.ts";
 import { countedHeld } from "../base/text/held-count.ts";
 import { formatDuration } from "../base/time/duration.ts";
 import { besideProblems, holdProblems } from "./beside-health.ts";
@@ -350,7 +351,7 @@ function ownProblems({ controllers = [], rebuilt, restored, config, process, now
     found.push({
       type: "StatusNotWritten",
       severity: "info",
-      message: `the status file could not be written ${process.writeFailures} times since the agent started`,
+      message: `writing the status file has failed ${counted(process.writeFailures, "time")} since the agent started`,
       hint: "check the free space and the permissions of the status file's folder",
     });
   }

@@ -117,7 +117,7 @@ export class KubeletHealth {
     try {
       this.#kept = file.read();
     } catch (error) {
-      log.warn("what is known about the kubelet cannot be read", { error });
+      log.warn("the stored state of the kubelet cannot be read", { error });
     }
     const { answered, boot, downSince } = recordIn(this.#kept ?? "", maxTextLength) ?? {};
     this.#hasAnswered = answered === true;
@@ -136,7 +136,7 @@ export class KubeletHealth {
       file.write(text);
       this.#kept = text;
     } catch (error) {
-      this.#ambient.log.debug("what is known about the kubelet was not stored", { error });
+      this.#ambient.log.debug("the state of the kubelet was not stored", { error });
     }
   }
 }

@@ -90,7 +90,7 @@ test("an update that crashes for the third time is reported once, with the way b
     type: "UpdateUnhealthy",
     severity: "critical",
     message:
-      "since the update from 0.1.0 to 0.2.0, the agent has crashed 3 times, and has not run for 10 minutes without a crash",
+      "since the update from 0.1.0 to 0.2.0, the agent has crashed 3 times, the last time less than 10 minutes ago",
     hint:
       "see journalctl -u siteward for the cause; to return to the previous version: sudo apt install --allow-downgrades " +
       "/var/cache/siteward/siteward_0.1.0_*.deb (if the file is missing, copy it to the board first)",
