@@ -78,14 +78,8 @@ export const taintEviction = ({
     reads: [nodes, leases, pods],
     restsOn: [nodes, pods],
     mappings: [
-      enqueueOn(pods, (change, site) => {
-        former.note(inherited(), site);
-        return podKeys(change, site);
-      }),
-      enqueueOn(nodes, (change, site) => {
-        former.note(inherited(), site);
-        return keysOnBoard(change, site);
-      }),
+      enqueueOn(pods, (change, site) => former.noteIn(change, podKeys(change, site))),
+      enqueueOn(nodes, keysOnBoard),
     ],
     initialMemory: undefined,
     durable: durableTimers(boot),
@@ -281,24 +275,20 @@ const taintIdentities = (node: Node | undefined): readonly string[] =>
   node === undefined ? [] : noExecuteTaints(node).map(identityOf);
 
 /**
- * The pods that were in the cache when a term began. The running times of their boards' taints, as the previous leader
+ * The pods that were on tainted boards when a term began. The running times of their boards' taints, as the previous leader
  * recorded them, apply to these pods. The time of a pod that arrives later starts with its arrival.
  */
 class FormerPods {
-  #budget: Budget | undefined;
-  /** The position of the pods' cache when the term began; undefined if it was not known. */
-  #position: string | undefined;
+  readonly #uids = new Set<string>();
 
-  /** Called from the first change of a term on; each term has read its own budget. */
-  note(budget: Budget | undefined, site: SiteView): void {
-    if (budget === this.#budget) return;
-    this.#budget = budget;
-    this.#position = site.position(pods);
+  /** Passes on the keys of a change, and notes its pod in the resync with which the term begins. */
+  noteIn({ resync, after }: ObjectChange<Pod>, keys: readonly string[]): readonly string[] {
+    if (resync === "first" && after && keys.length > 0) this.#uids.add(after.metadata.uid);
+    return keys;
   }
 
-  /** Whether the pod was there. One that has changed since does not count, because that cannot be told from a new one. */
   include({ metadata }: Pod): boolean {
-    return this.#position === undefined || covers(this.#position, metadata.resourceVersion);
+    return this.#uids.has(metadata.uid);
   }
 }
 
