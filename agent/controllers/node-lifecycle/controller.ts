@@ -20,7 +20,7 @@ import { nextToMark } from "./silent-conditions.ts";
 import { overlaid, slim } from "./slim.ts";
 import { mayHaveTurn } from "./turn-writes.ts";
 import { nextInTurn } from "./turns.ts";
-import type { Budget } from "./zones/budget.ts";
+import { type Budget, budgetNow } from "./zones/budget.ts";
 
 export interface NodeLifecycleDeps {
   readonly settings: NodeLifecycleSettings;
@@ -96,7 +96,7 @@ export const nodeLifecycle = ({
       missing,
       next: next.map(({ sighting }) => sighting.node.metadata.name),
       pods: await site.inTurns(podsOfSilent(site, memory, { examined, next, settings })),
-      inherited: memory.monitorAt === undefined ? inherited() : undefined,
+      inherited: budgetNow(inherited(), site.now),
     };
   },
   decide: (state, memory, now) => decide(state, memory, settings, now),

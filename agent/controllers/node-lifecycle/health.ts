@@ -107,7 +107,7 @@ export interface Circumstances {
   readonly now: Instant;
   /** The silences of an earlier term, for boards that this term has not seen yet. */
   readonly silences?: PastSilences | undefined;
-  /** The silences that the former leader knew, in the first pass of a term. */
+  /** The silences that the former leader knew, at the beginning of a term. */
   readonly earlier?: ReadonlyMap<string, EarlierSilence> | undefined;
 }
 
@@ -120,7 +120,9 @@ export function examine(
   const ready = readyOf(sighting.node);
   const silence = before === undefined ? silences?.get(sighting.node.metadata.name) : undefined;
   const seen = healthAfter(last, sighting, { link, settings, now });
-  const former = before === undefined ? earlier?.get(sighting.node.metadata.name) : undefined;
+  // A sign of life that the former leader knew is late news of this leader's caches, and ends no silence.
+  const isNews = before === undefined || seen.probe.mono === now.mono;
+  const former = isNews ? earlier?.get(sighting.node.metadata.name) : undefined;
   const again = silence && hasContinued(silence, seen) ? { ...seen, silentFrom: silence.since } : seen;
   const isSame = former !== undefined && former.sign === lastSignOf(sighting.node, sighting.lease);
   const health = withWord(isSame ? { ...again, earlier: former } : again, sighting.lan?.word, now);

@@ -28,7 +28,7 @@ export interface MonitorState {
    * pass.
    */
   readonly pods: ReadonlyMap<string, readonly ObjectRef[]>;
-  /** The previous leader's budget; undefined if there is none, or this is not the first pass of the term. */
+  /** The previous leader's budget; undefined if there is none, or it no longer applies. */
   readonly inherited: Budget | undefined;
 }
 

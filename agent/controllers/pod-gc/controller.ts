@@ -19,10 +19,10 @@ import {
   type GcPass,
   type GcState,
   isDue,
-  type Orphans,
   remember,
 } from "./decide.ts";
 import { podsToCollect } from "./ended.ts";
+import { FairShare } from "./fair-share.ts";
 import { alternatingNamespaces, type MissingBoard, missingBoards } from "./missing-boards.ts";
 
 export interface PodGcDeps {
@@ -39,6 +39,8 @@ const siteKey = "site";
  * memory, because a tenant may bind a thousand large pods to a board that never existed.
  */
 const maxPods = 1000;
+/** Ended pods harm nothing, but have to be deleted at some time, even while others always use up `maxPods`. */
+const minEnded = 100;
 /** Maximum number of reads from the API: for boards in one pass, and for pods whose deletion met a conflict. */
 const maxRequests = 64;
 /** Tolerance for timers that fire early. */
@@ -183,29 +185,50 @@ async function stillOutOfService(
   });
 }
 
-/** The pods that the rules find in the cache. Together they are at most `maxPods`. */
+/**
+ * The pods that the rules find in the cache: those of lost boards and unbound ones at most `maxPods`, in which namespaces
+ * have equal shares, and ended ones in what room is left, but at least `minEnded`.
+ */
 function* podsToGo(
   site: SiteView,
   threshold: number,
   lookups: GcPass["lookups"],
 ): Steps<Pick<GcPass, "ended" | "orphans"> & { readonly terminating: Terminating }> {
-  const allowance = new PodAllowance(maxPods);
-  const ended = yield* endedPods(site, threshold, allowance);
-  const terminating = yield* terminatingPods(site, allowance);
-  const orphans = yield* orphanedPods(site, lookups, allowance);
-  return { ended, terminating, orphans };
+  const found = new FairShare<Found>(maxPods);
+  const crowded = new Set<string>();
+  const add = (one: Found): void => {
+    const left = found.add(one.pod.metadata.namespace ?? "", one);
+    if (left?.orphanOf !== undefined) crowded.add(left.orphanOf);
+  };
+  yield* findTerminating(site, add);
+  for (const [board, lookup] of lookups) {
+    if (lookup !== "deleted") continue;
+    for (const pod of site.lister(pods).byIndex("byNode", board)) {
+      yield;
+      if (!isKeptByFinalizers(pod)) add({ pod: barePod(pod), orphanOf: board });
+    }
+  }
+  const ended = yield* endedPods(site, threshold, Math.max(minEnded, maxPods - found.count));
+  return { ended, ...sorted(found.inTurns(), crowded, lookups) };
+}
+
+/** A pod to delete. */
+interface Found {
+  readonly pod: Pod;
+  /** Its board, whose Node was deleted; undefined for a pod that was never bound, or whose board is out of service. */
+  readonly orphanOf?: string;
 }
 
 /** Ended pods above the threshold, in the order of their deletion. */
-function* endedPods(site: SiteView, threshold: number, allowance: PodAllowance): Steps<readonly Pod[]> {
+function* endedPods(site: SiteView, threshold: number, most: number): Steps<readonly Pod[]> {
   const cached = site.lister(pods);
   if (threshold === 0 || cached.countByIndex("byEnd", "ended") <= threshold) return [];
   const found: Pod[] = [];
-  const first = podsToCollect(() => cached.byIndex("byEnd", "ended"), { threshold, most: maxPods });
+  const first = podsToCollect(() => cached.byIndex("byEnd", "ended"), { threshold, most });
   for (const key of yield* first) {
     const pod = cached.get(key);
     // The index was read in several steps, so the key may belong to another pod by now.
-    if (pod && hasEnded(pod) && !isKeptByFinalizers(pod) && allowance.takeOne()) found.push(barePod(pod));
+    if (pod && hasEnded(pod) && !isKeptByFinalizers(pod)) found.push(barePod(pod));
     yield;
   }
   return found;
@@ -218,52 +241,33 @@ interface Terminating {
   readonly unbound: readonly Pod[];
 }
 
-function* terminatingPods(site: SiteView, allowance: PodAllowance): Steps<Terminating> {
-  const outOfService: Pod[] = [];
-  const unbound: Pod[] = [];
+/** Terminating pods that were never bound, or whose boards are out of service. */
+function* findTerminating(site: SiteView, add: (one: Found) => void): Steps<void> {
   for (const pod of site.lister(pods).byIndex("byEnd", "terminating")) {
     yield;
     if (isKeptByFinalizers(pod)) continue;
     const board = boardOf(pod);
-    if (board !== undefined && !isOutOfService(site.lister(nodes).get(board))) continue;
-    if (allowance.takeOne()) (board === undefined ? unbound : outOfService).push(barePod(pod));
+    if (board === undefined || isOutOfService(site.lister(nodes).get(board))) add({ pod: barePod(pod) });
   }
-  return { outOfService, unbound };
 }
 
-/** The pods of boards whose Node the API does not have. */
-function* orphanedPods(site: SiteView, lookups: GcPass["lookups"], allowance: PodAllowance): Steps<readonly Orphans[]> {
-  const orphans: Orphans[] = [];
-  for (const [board, lookup] of lookups) {
-    if (lookup !== "deleted") continue;
-    orphans.push(yield* orphansOf(board, site.lister(pods).byIndex("byNode", board), allowance));
-  }
-  return orphans;
-}
-
-function* orphansOf(board: string, onBoard: Iterable<Pod>, allowance: PodAllowance): Steps<Orphans> {
-  const found: Pod[] = [];
-  for (const pod of onBoard) {
-    yield;
-    if (isKeptByFinalizers(pod)) continue;
-    if (!allowance.takeOne()) return { board, pods: found, hasMore: true };
-    found.push(barePod(pod));
-  }
-  return { board, pods: found, hasMore: false };
-}
-
-/** Counts the pods that a pass may still delete. */
-class PodAllowance {
-  #left: number;
-
-  constructor(left: number) {
-    this.#left = left;
-  }
-
-  /** Returns false once the allowance is used up. */
-  takeOne(): boolean {
-    if (this.#left <= 0) return false;
-    this.#left--;
-    return true;
-  }
+/** `crowded`: deleted boards that have more pods than were found. */
+function sorted(
+  found: readonly Found[],
+  crowded: ReadonlySet<string>,
+  lookups: GcPass["lookups"],
+): Pick<GcPass, "orphans"> & { readonly terminating: Terminating } {
+  const terminating = found.filter(({ orphanOf }) => orphanOf === undefined).map(({ pod }) => pod);
+  const onBoard = Map.groupBy(found, ({ orphanOf }) => orphanOf);
+  return {
+    terminating: {
+      outOfService: terminating.filter((pod) => boardOf(pod) !== undefined),
+      unbound: terminating.filter((pod) => boardOf(pod) === undefined),
+    },
+    orphans: [...lookups].flatMap(([board, lookup]) => {
+      if (lookup !== "deleted") return [];
+      const orphans = onBoard.get(board) ?? [];
+      return [{ board, pods: orphans.map(({ pod }) => pod), hasMore: crowded.has(board) }];
+    }),
+  };
 }

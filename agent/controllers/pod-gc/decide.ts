@@ -216,7 +216,6 @@ function collect(
     seen.add(pod.metadata.uid);
     actions.push(...failAndDelete(pod, why, now));
   };
-  for (const pod of ended) remove(pod, { regardlessOfVersion: true });
   for (const found of outOfService) {
     const grounds = abandoned(found);
     if (rulingOf(grounds) === "act") remove(found.pod, { regardlessOfVersion: false, grounds });
@@ -225,6 +224,8 @@ function collect(
     for (const pod of found) remove(pod, { regardlessOfVersion: false, grounds: orphaned(pod, board, shut) });
   }
   for (const pod of unbound) remove(pod, { regardlessOfVersion: true });
+  // Last, because these pods keep nothing from running: the deletions of a pass take their turns with all requests.
+  for (const pod of ended) remove(pod, { regardlessOfVersion: true });
   return actions;
 }
 

@@ -19,7 +19,7 @@ import type { BoardRecord } from "../node-lifecycle/memory.ts";
 import { isMarked, outOfService, sinceConfirmed } from "../node-lifecycle/out-of-service/mark.ts";
 import type { NodeLifecycleSettings } from "../node-lifecycle/settings.ts";
 import { examinedNow } from "../node-lifecycle/verdict-now.ts";
-import type { Budget, RunningTaint } from "../node-lifecycle/zones/budget.ts";
+import { type Budget, budgetNow, type RunningTaint } from "../node-lifecycle/zones/budget.ts";
 import { openValve, type ValveAt } from "../safety-valve.ts";
 import { decide, remember } from "./decide.ts";
 import { isToWeigh } from "./due-eviction.ts";
@@ -51,9 +51,6 @@ export interface TaintEvictionDeps {
   /** Whether the caches have every Node of the cluster; by default they do. */
   readonly seesAllBoards?: () => boolean;
 }
-
-/** For how long after the start of a term the timers of pods that were there before begin. */
-const inheritWithin: Millis = 60_000;
 
 /** Deletes pods whose tolerations of their board's NoExecute taints have expired. */
 export const taintEviction = ({
@@ -240,7 +237,7 @@ async function fateOf(
 }
 
 const runningTaint = (budget: Budget | undefined, board: string, { now }: SiteView): RunningTaint | undefined =>
-  budget !== undefined && elapsed(budget.readAt, now) <= inheritWithin ? budget.taints.get(board) : undefined;
+  budgetNow(budget, now)?.taints.get(board);
 
 /**
  * Enqueues a pod if its timer may change. Most pods have none and are on a board without taints: they are not enqueued.

@@ -283,8 +283,8 @@ const list = {
     wishes: { motif: "dark zone", boards: 3 },
     breaks: one(
       "agent/controllers/taint-eviction/controller.ts",
-      "mappings: [enqueueOn(pods, podKeys), enqueueOn(nodes, keysOnBoard)],",
-      "mappings: [enqueueOn(pods, podKeys)],",
+      "enqueueOn(nodes, keysOnBoard),",
+      "",
     ),
   },
   "a Lease that is not released": {

@@ -1,4 +1,4 @@
-import type { Instant } from "../../../base/clock.ts";
+import { elapsed, type Instant, type Millis } from "../../../base/clock.ts";
 import type { UnknownFields } from "../../../base/json.ts";
 import type { EarlierSilence } from "../../../judgement/lan-silence.ts";
 import type { ZoneState } from "./zones.ts";
@@ -38,3 +38,13 @@ export interface RunningTaint {
   readonly isBack?: true;
   readonly foreign: UnknownFields;
 }
+
+/**
+ * For how long after the start of a term the budget applies to what its caches show: at first they may lack what the
+ * previous leader saw last.
+ */
+const inheritWithin: Millis = 60_000;
+
+/** The budget, as long as it applies. */
+export const budgetNow = (budget: Budget | undefined, now: Instant): Budget | undefined =>
+  budget !== undefined && elapsed(budget.readAt, now) <= inheritWithin ? budget : undefined;

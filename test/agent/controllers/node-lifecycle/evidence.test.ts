@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Instant } from "../../../../agent/base/clock.ts";
 import { settings as schema } from "../../../../agent/config/settings.ts";
 import { defaultsOf, treeOf } from "../../../../agent/config/values.ts";
-import { examine, type NodeHealth } from "../../../../agent/controllers/node-lifecycle/health.ts";
+import { examine, lastSignOf, type NodeHealth } from "../../../../agent/controllers/node-lifecycle/health.ts";
 import { lifecycleSettings } from "../../../../agent/controllers/node-lifecycle/settings.ts";
 import { noHolds } from "../../../../agent/holds/holds.ts";
 import type { Link } from "../../../../agent/judgement/link.ts";
@@ -104,5 +104,33 @@ describe("the proof of a silence", () => {
     ],
   ] as const)("is %s", (_whose, given, provenMs) => {
     expect(evidenceAt(60_000, { link: { proof }, ...given }).provenMs).toBe(provenMs);
+  });
+});
+
+describe("a silence that the former leader knew goes on", () => {
+  const seen = node("pi-3", { conditions: { Ready: "Unknown" } });
+  const former = { sign: lastSignOf(seen, "7"), silentMs: 300_000, isLost: false };
+  const earlier = new Map([["pi-3", former]]);
+  const look = (before: NodeHealth | undefined, lease: string, now: number) =>
+    examine(before, { node: seen, cached: "1", lease }, { link: live, holds: noHolds, settings, now: at(now), earlier })
+      .health;
+
+  test("if the board's last sign of life is the same", () => {
+    expect(look(undefined, "7", 0).earlier).toEqual(former);
+    expect(look(undefined, "8", 0).earlier).toBe(undefined);
+  });
+
+  test("also if this leader's cache shows that sign only after the first pass, but not after a later one", () => {
+    const first = look(undefined, "6", 0);
+    expect(first.earlier).toBe(undefined);
+    const second = look(first, "7", 5000);
+    expect(second.earlier).toEqual(former);
+    expect(look(second, "7", 10_000).earlier).toEqual(former);
+    expect(look(second, "8", 10_000).earlier).toBe(undefined);
+  });
+
+  test("unless an answer on the LAN has ended it", () => {
+    const ended = { ...look(undefined, "7", 0), earlier: undefined };
+    expect(look(ended, "7", 5000).earlier).toBe(undefined);
   });
 });

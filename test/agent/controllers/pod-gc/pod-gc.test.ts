@@ -145,6 +145,9 @@ class GcSite {
 }
 
 const orphan = (name: string): Pod => pod(name, { on: "gone" });
+const inTenant = (name: string): Pick<Pod, "metadata"> => ({
+  metadata: { ...goingUnbound(name).metadata, namespace: "a" },
+});
 const goingUnbound = (name: string): Pod => pod(name, { deletionTimestamp: "2026-01-01T00:00:00Z" });
 
 describe("pods are deleted", () => {
@@ -292,6 +295,21 @@ describe("a tenant", () => {
     await gc.run(41_000);
     expect(gc.left.filter((key) => !key.startsWith("b/"))).toEqual([]);
     expect(gc.site.journal.asked).toHaveLength(64);
+  });
+
+  test.each([
+    ["on the same deleted board", (name: string) => pod(name, { on: "gone", namespace: "a" })],
+    ["that are being deleted, on no board", (name: string) => ({ ...goingUnbound(name), ...inTenant(name) })],
+    ["that have ended", (name: string) => ended(name, { namespace: "a" })],
+  ])("with thousands of pods %s delays the pods of others by no pass", async (_, made) => {
+    const gc = new GcSite(1);
+    gc.put(...Array.from({ length: 2500 }, (_, index) => made(`p-${index}`)));
+    gc.put(pod("y", { on: "gone", namespace: "shop" }), pod("z", { on: "gone", namespace: "web" }));
+    await gc.begin();
+    await gc.run(40_000);
+    expect(gc.left.filter((key) => !key.startsWith("a/"))).toEqual([]);
+    await gc.run(160_000);
+    expect(gc.left.length).toBeLessThan(2);
   });
 
   test("with thousands of pods on one board that never existed does not hold up the pods of other boards", async () => {

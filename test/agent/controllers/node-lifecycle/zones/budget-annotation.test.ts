@@ -53,6 +53,24 @@ describe("the budget in the Lease", () => {
     expect(site.exists("web")).toBe(false);
   });
 
+  test("keeps the time of a taint that the next leader's cache shows only after its first pass", async () => {
+    const site = new SiteModel({ policy: "evidence", ownNode: "other" });
+    for (const name of ["lost", "other", "third"]) site.board(name);
+    await site.run("1m");
+    site.silence("lost");
+    await site.run("2m");
+    const { budget } = site;
+    const { s } = JSON.parse(budget).boards.lost;
+    const { spec = {} } = site.node("lost");
+    site.change("lost", (node) => ({ ...node, spec: { ...node.spec, taints: [] } }));
+    await site.lead({ budget });
+    await site.run("2s");
+    expect(JSON.parse(site.budget).boards).toEqual({});
+    site.change("lost", (node) => ({ ...node, spec }));
+    await site.run("8s");
+    expect(JSON.parse(site.budget).boards.lost).toMatchObject({ s: s + 10 });
+  });
+
   test("is read relative to the reader's own clock", () => {
     const budget = decodeBudget('{"v":1,"zones":{},"boards":{"pi":{"s":200,"added":"x"}}}', now);
     expect(budget?.taints.get("pi")?.since.mono).toBe(7_000 - 200_000);
