@@ -1,8 +1,9 @@
-import { leases, nodes, pods } from "../api/resources.ts";
+import { boardLeaseKey, leases, nodes, pods } from "../api/resources.ts";
 import type { Ambient } from "../base/ambient.ts";
 import type { Instant } from "../base/clock.ts";
 import { type BoardVerdictDeps, freezeOnBoard } from "../controllers/board-verdicts.ts";
 import { lifecycleSettings } from "../controllers/node-lifecycle/settings.ts";
+import { isBoardBack } from "../controllers/pod-gc/returned.ts";
 import { openValve, shutValve, type ValveAt } from "../controllers/safety-valve.ts";
 import type { DecisionBook } from "../decisions/decision-book.ts";
 import type { EventRecorder } from "../execution/event-recorder.ts";
@@ -99,6 +100,8 @@ export function executionOf(ambient: Ambient, { config }: Edges, deps: Execution
       inflight: config.client.inflight,
       isFrozen,
       isOutdated: hasOutageSince,
+      isBack: (grounds) =>
+        isBoardBack(grounds, boards.lister.get(grounds.board), heartbeats.lister.get(boardLeaseKey(grounds.board))),
       valve: counter &&
         limits && {
           admit: (act, namespace) => {

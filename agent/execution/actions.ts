@@ -133,7 +133,10 @@ export const isRemoval = (action: Action): boolean => action.do === "delete" || 
 export const isEvictionOfLifecycle = ({ act, because }: Grounds): boolean =>
   act === "pod-evicted" && because.kind === "taints" && because.taints.every(isLifecycleKey);
 
-/** The action was not sent, because of an outage after the site was observed: our verdict may no longer permit it. */
+/**
+ * The action was not sent, because of an outage or the return of its board after the site was observed: the decision may
+ * no longer stand.
+ */
 export class OutdatedError extends Error implements HasDisposition {
   override readonly name = "OutdatedError";
   readonly disposition = "refresh";

@@ -9,6 +9,7 @@ import { isPostponed, patiently } from "../base/postponed.ts";
 import { ApiError, isNotFound } from "../client/api-error.ts";
 import type { Refusable, RequestWait } from "../client/kube-client.ts";
 import type { Decisions } from "../decisions/decision-book.ts";
+import type { Grounds } from "../decisions/grounds.ts";
 import { type Act, type ActCount, ActCounts, actOf } from "./act-counts.ts";
 import {
   type Action,
@@ -141,6 +142,7 @@ export class Executor {
   readonly #inflight: number;
   readonly #isFrozen: (board: string) => boolean;
   readonly #isOutdated: (since: Instant) => boolean;
+  readonly #isBack: (grounds: Grounds) => boolean;
   readonly #valve: SafetyValve | undefined;
   readonly #decisions: Pick<Decisions, "acted"> | undefined;
   readonly #permits: PrioritySemaphore;
@@ -156,6 +158,8 @@ export class Executor {
       readonly isFrozen?: (board: string) => boolean;
       /** Whether an outage has made observations from that instant invalid; undefined if never. */
       readonly isOutdated?: (since: Instant) => boolean;
+      /** Whether the board for whose loss a pod is collected is back by now; undefined if that is not known. */
+      readonly isBack?: (grounds: Grounds) => boolean;
       /** Admits each act that the valve limits; undefined if none is limited. */
       readonly valve?: SafetyValve | undefined;
       /** Records the outcome of acts with grounds; undefined if they are not recorded. */
@@ -168,6 +172,7 @@ export class Executor {
     this.#inflight = deps.inflight;
     this.#isFrozen = deps.isFrozen ?? (() => false);
     this.#isOutdated = deps.isOutdated ?? (() => false);
+    this.#isBack = deps.isBack ?? (() => false);
     this.#valve = deps.valve;
     this.#decisions = deps.decisions;
     this.#permits = new PrioritySemaphore(deps.inflight);
@@ -284,6 +289,9 @@ export class Executor {
       isOver?.throwIfAborted();
       if (dependsOnLiveWatch(purpose) && this.#isOutdated(since))
         throw new OutdatedError("an outage began after the site was read");
+      // A pass may collect hundreds of pods, which takes a minute.
+      if (purpose.grounds?.act === "pod-collected" && this.#isBack(purpose.grounds))
+        throw new OutdatedError(`${purpose.grounds.board} is back`);
       if (board !== undefined && this.#isFrozen(board)) throw new FrozenError(`evictions from ${board} are frozen`);
     };
     guard();

@@ -20,6 +20,7 @@ function setUp(
   asked: {
     readonly isFrozen?: (board: string) => boolean;
     readonly isOutdated?: (since: Instant) => boolean;
+    readonly isBack?: (grounds: Grounds) => boolean;
     readonly decisions?: Pick<Decisions, "acted">;
     readonly valve?: SafetyValve;
   } = {},
@@ -500,6 +501,24 @@ describe("an act that a verdict permitted before an outage", () => {
     expect((await work).map(({ ok }) => ok)).toEqual([true, false]);
     expect([...api.objects.keys()]).toEqual(["b"]);
   });
+});
+
+test("once a board is back, no more of its pods are collected or marked as failed, although the pass goes on", async () => {
+  let isBack = false;
+  const { clock, api, executor, term } = setUp(1, { isBack: ({ board }) => isBack && board === "pi-3" });
+  api.latency = 30_000;
+  const collected = (name: string, board: string) => {
+    const pod = api.put(name);
+    const grounds: Grounds = { act: "pod-collected", board, because: { kind: "out-of-service" }, gate: {} };
+    return [patch(pod, { status: { phase: "Failed" } }), { ...deletion(pod), grounds }];
+  };
+  const pods = [...collected("a", "pi-3"), ...collected("b", "pi-3"), ...collected("c", "pi-4")];
+  const work = executor.execute(pods, term, { by: "pod-gc", since: clock.now(), moved: () => {} });
+  await clock.advance("45s");
+  isBack = true;
+  await clock.advance("5m");
+  expect((await work).map(({ ok }) => ok)).toEqual([true, true, false, false, true, true]);
+  expect([...api.objects.keys()]).toEqual(["b"]);
 });
 
 describe("a pass whose patience ends", () => {

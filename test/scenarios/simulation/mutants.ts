@@ -281,11 +281,7 @@ const list = {
   "pods that are missed": {
     noticedBy: "converged",
     wishes: { motif: "dark zone", boards: 3 },
-    breaks: one(
-      "agent/controllers/taint-eviction/controller.ts",
-      "enqueueOn(nodes, keysOnBoard),",
-      "",
-    ),
+    breaks: one("agent/controllers/taint-eviction/controller.ts", "enqueueOn(nodes, keysOnBoard),", ""),
   },
   "a Lease that is not released": {
     noticedBy: "ending",

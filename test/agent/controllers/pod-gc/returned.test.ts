@@ -1,0 +1,36 @@
+import { expect, test } from "vitest";
+import type { Node } from "../../../../agent/api/core.ts";
+import { takeOutOfService } from "../../../../agent/controllers/node-lifecycle/out-of-service/mark.ts";
+import { isBoardBack } from "../../../../agent/controllers/pod-gc/returned.ts";
+import type { Grounds } from "../../../../agent/decisions/grounds.ts";
+import { lease, node } from "../../../support/builders.ts";
+
+const seven = lease("pi-3", "7");
+const now = { mono: 0, wall: 0 };
+const silent = { conditions: { Ready: "Unknown" } };
+const outOfService = { key: "node.kubernetes.io/out-of-service", effect: "NoExecute" };
+
+const collected = (kind: "node-deleted" | "out-of-service"): Grounds => ({
+  ...{ act: "pod-collected", board: "pi-3", because: { kind }, gate: {} },
+});
+
+/** Confirmed dead after the Lease that it had in version 7. */
+function confirmed(): Node {
+  const before = node("pi-3", silent);
+  const action = takeOutOfService(before, seven, { by: "ops:jo" }, now);
+  const { metadata, spec } = "patch" in action ? (action.patch as Pick<Node, "metadata" | "spec">) : before;
+  return { ...before, metadata: { ...before.metadata, ...metadata }, ...(spec && { spec }) };
+}
+
+test.each<[string, "node-deleted" | "out-of-service", Node | undefined, string, boolean]>([
+  ["has a Node again", "node-deleted", node("pi-3"), "7", true],
+  ["has no Node", "node-deleted", undefined, "7", false],
+  ["has no Node any more", "out-of-service", undefined, "7", false],
+  ["has lost the taint", "out-of-service", node("pi-3", silent), "7", true],
+  ["is ready", "out-of-service", node("pi-3", { taints: [outOfService] }), "7", true],
+  ["has a taint that others set", "out-of-service", node("pi-3", { ...silent, taints: [outOfService] }), "8", false],
+  ["has been silent since the confirmation", "out-of-service", confirmed(), "7", false],
+  ["has renewed its Lease since the confirmation", "out-of-service", confirmed(), "8", true],
+])("a board that %s (%s)", (_, kind, now, version, isBack) => {
+  expect(isBoardBack(collected(kind), now, lease("pi-3", version))).toBe(isBack);
+});
