@@ -79,10 +79,10 @@ export const podGC = ({ verdictDeps, terminatedThreshold }: PodGcDeps): Controll
     // Boards that have waited longest come first, and namespaces take turns, because invented boards must not delay
     // others.
     const due = missing
-      .filter(({ name }) => isDue(memory.waiting.get(name), now) && freezeOn(name) === undefined)
+      .filter(({ name }) => isDue(memory.waiting.get(name), now))
       .sort((a, b) => dueSince(memory, a.name) - dueSince(memory, b.name));
-    const next = alternatingNamespaces(due).slice(0, maxRequests);
-    const lookups = await nodeLookups(names(next), site);
+    const next = await site.inTurns(unfrozen(names(alternatingNamespaces(due)), freezeOn));
+    const lookups = await nodeLookups(next, site);
     const { terminating, ...found } = await site.inTurns(podsToGo(site, terminatedThreshold, lookups));
     const outOfService = await stillOutOfService(terminating.outOfService, verdicts, site);
     return {
@@ -100,6 +100,17 @@ export const podGC = ({ verdictDeps, terminatedThreshold }: PodGcDeps): Controll
 });
 
 const dueSince = ({ waiting }: GcMemory, board: string): Millis => waiting.get(board)?.mono ?? 0;
+
+/** The first boards whose pods no freeze keeps; a step for each, because a tenant may name any number of boards. */
+function* unfrozen(boards: readonly string[], freezeOn: BoardVerdicts["freezeOn"]): Steps<readonly string[]> {
+  const found: string[] = [];
+  for (const board of boards) {
+    if (found.length === maxRequests) break;
+    if (freezeOn(board) === undefined) found.push(board);
+    yield;
+  }
+  return found;
+}
 
 const names = (boards: readonly MissingBoard[]): readonly string[] => boards.map(({ name }) => name);
 

@@ -261,11 +261,30 @@ const hasOtherWish = (before: Pod, after: Pod): boolean =>
 /**
  * Enqueues the pods of a Node that was deleted or whose NoExecute taints changed. A deleted Node may be recreated
  * without the taints that its pods' timers belong to. Does not read the pods, because together they may be larger than
- * the heap.
+ * the heap. Goes through them several times, each time taking more of each namespace, so that one with thousands of pods
+ * on the board does not delay the others by minutes; undefined for a pod that another round takes.
  */
-function* keysOnBoard({ key, before, after }: ObjectChange<Node>, site: SiteView): Generator<string> {
+function* keysOnBoard({ key, before, after }: ObjectChange<Node>, site: SiteView): Generator<string | undefined> {
   if (isSameJson(taintIdentities(before), taintIdentities(after))) return;
-  for (const pod of site.lister(pods).referencesByIndex("byNode", key)) yield keyOf(pod);
+  const taken = new Set<string>();
+  let isOver = false;
+  for (let most = 16; !isOver; most *= 4) {
+    const counts = new Map<string, number>();
+    isOver = true;
+    for (const pod of site.lister(pods).referencesByIndex("byNode", key)) {
+      const name = keyOf(pod);
+      const { namespace = "" } = pod.metadata;
+      const count = taken.has(name) ? undefined : (counts.get(namespace) ?? 0);
+      if (count !== undefined && count < most) {
+        counts.set(namespace, count + 1);
+        taken.add(name);
+        yield name;
+      } else {
+        if (count !== undefined) isOver = false;
+        yield undefined;
+      }
+    }
+  }
 }
 
 const taintIdentities = (node: Node | undefined): readonly string[] =>

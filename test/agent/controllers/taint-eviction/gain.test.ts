@@ -357,6 +357,19 @@ describe("of a lost board's pods", () => {
     expect(site.heldFor).toEqual([]);
   });
 
+  test("those of a namespace with hundreds of them do not have to leave before the others", async () => {
+    const many = Array.from({ length: 300 }, (_, index) => [`a-${index}`, { namespace: "aaa" }] as const);
+    const site = await lostBoard("evidence", { ...Object.fromEntries(many), z: { namespace: "zzz" } });
+    await site.run("80s");
+    expect(site.times(/^deleted/)).toEqual([]);
+    const deleted = () => site.happenings.filter(({ what }) => what.startsWith("deleted")).map(({ what }) => what);
+    const version = site.api.find(leases, "kube-node-lease/pi-3")?.metadata.resourceVersion ?? "";
+    await site.execute(takeOutOfService(site.node("pi-3"), lease("pi-3", version), { by: "ops:jo" }, site.now));
+    await site.run("20s");
+    expect(deleted()).toHaveLength(301);
+    expect(deleted().findIndex((what) => what.includes("z"))).toBeLessThan(20);
+  });
+
   test("those that no kubelet has started, or that are being deleted, are treated as before", async () => {
     const site = await lostBoard("evidence", {
       fresh: { owner: "StatefulSet", conditions: [] },
