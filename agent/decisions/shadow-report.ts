@@ -58,16 +58,12 @@ export function compareShadow(
   when: (moment: StoredMoment) => Millis,
 ): readonly ComparedAct[] {
   const shadowed = records.filter(({ shadow }) => shadow);
-  const seen = new Set(shadowed.filter(isSeen));
-  const compared = shadowed
-    .filter((record) => !isSeen(record))
-    .toSorted((a, b) => when(a.last) - when(b.last))
-    .map((record): ComparedAct => {
-      const real = nearest(record, seen, when);
-      if (real) seen.delete(real);
-      return comparedWith(record, real, when);
-    });
-  const others = [...seen].map((record): ComparedAct => {
+  const own = shadowed.filter((record) => !isSeen(record));
+  const pairs = pairsOf(own, shadowed.filter(isSeen), when);
+  const paired = new Set(pairs.values());
+  const compared = own.map((record) => comparedWith(record, pairs.get(record), when));
+  const unpaired = shadowed.filter((record) => isSeen(record) && !paired.has(record));
+  const others = unpaired.map((record): ComparedAct => {
     const { because } = record;
     const verdict = because.kind === "seen" ? because.verdict : undefined;
     const known = { ...named(record), ...seenAt(record) };
@@ -100,18 +96,33 @@ const seenAt = (record: DecisionRecord): Pick<ComparedAct, "real" | "late"> => (
   ...(isLate(record) && { late: true }),
 });
 
-/** The real act on the same object that is nearest in time. A pod is deleted only once, however late that was seen. */
-function nearest(
-  { act, on, last }: DecisionRecord,
-  seen: ReadonlySet<DecisionRecord>,
+/**
+ * The real act for each decision that has one: on the same object, the pairs that are nearest in time first, so that a
+ * silence that ended before others acted does not take the act on the next one. A pod is deleted only once, however late
+ * that was seen.
+ */
+function pairsOf(
+  own: readonly DecisionRecord[],
+  seen: readonly DecisionRecord[],
   when: (moment: StoredMoment) => Millis,
-): DecisionRecord | undefined {
-  const distance = (record: DecisionRecord): Millis => Math.abs(when(record.last) - when(last));
-  const isNear = (record: DecisionRecord): boolean =>
-    distance(record) <= sameStory || (isLate(record) && on.kind === "Pod");
-  return [...seen]
-    .filter((record) => record.act === act && record.on.uid === on.uid && isNear(record))
-    .toSorted((a, b) => distance(a) - distance(b))[0];
+): ReadonlyMap<DecisionRecord, DecisionRecord> {
+  const placeOf = ({ act, on }: DecisionRecord): string => `${act} ${on.uid}`;
+  const bySubject = Map.groupBy(seen, placeOf);
+  const candidates = own.flatMap((would) =>
+    (bySubject.get(placeOf(would)) ?? []).flatMap((real) => {
+      const distance = Math.abs(when(real.last) - when(would.last));
+      const isNear = distance <= sameStory || (isLate(real) && would.on.kind === "Pod");
+      return isNear ? [{ would, real, distance }] : [];
+    }),
+  );
+  const pairs = new Map<DecisionRecord, DecisionRecord>();
+  const taken = new Set<DecisionRecord>();
+  for (const { would, real } of candidates.toSorted((a, b) => a.distance - b.distance)) {
+    if (pairs.has(would) || taken.has(real)) continue;
+    pairs.set(would, real);
+    taken.add(real);
+  }
+  return pairs;
 }
 
 function comparedWith(

@@ -99,6 +99,10 @@ test("several stories of one object are each compared with the nearest real act,
   expect(compared(would("web", 0), seen("web", 61))).toEqual(["others only web cut-off", "never done web"]);
 });
 
+test("a real act is set beside the decision next to it, not beside one on a silence that ended before", () => {
+  expect(compared(would("web", 0), would("web", 10), seen("web", 11))).toEqual(["never done web", "both web 1 min"]);
+});
+
 test("another act or another object of the same name is not the same, and records of acts that were done are left out", () => {
   expect(compared(would("web", 0), seen("web", 1, { act: "pod-collected" }))).toEqual([
     "others only web cut-off",
