@@ -117,7 +117,8 @@ function roughly(count: number): string {
 
 /**
  * The problem that the judgement of boards is late: a pass cannot mark all silent boards within the request limit, or
- * the passes themselves are late. In shadow mode, only the latter is to be expected. Not reported while the API is unreachable, because that is reported instead.
+ * the passes themselves are late. In shadow mode, only the latter is to be expected. Not reported while the API is
+ * unreachable, because that is reported instead.
  */
 export function lagProblems({ judgement, api, now }: Parts): readonly ProblemPart[] {
   if (judgement?.at === undefined || judgement.isPaused || api?.state !== "up") return [];

@@ -131,7 +131,7 @@ export class CommandDesk implements CommandTaker {
       since: this.#ambient.clock.now(),
       deadline: ledger.endOf(request),
     };
-    // Before row 2 of docs/interfaces.md#order-of-checks: clearing a retained command sends an empty retained message.
+    // Before retained messages are refused, because clearing a retained command sends an empty retained message.
     if (payload.length === 0) return this.#ignored("empty");
     if (retained)
       return this.#refuseEarly(

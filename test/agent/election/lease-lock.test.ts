@@ -94,7 +94,7 @@ describe("the Lease", () => {
     ]);
   });
 
-  test("loses a budget that nobody keeps up to date, with one write", async () => {
+  test("drops a budget that is no longer kept up to date, with one write", async () => {
     const { clock, sent, lock, annotations, signal, write } = setUp();
     let record = await lock.create(claim, clock.now(), write);
     for (const budget of ["a", null, null]) {

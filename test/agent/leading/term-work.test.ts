@@ -58,7 +58,7 @@ describe("what is only pretended in shadow mode is not passed on", () => {
 
   test("not while the judge of boards is in shadow mode, and what an earlier leader left on the Lease is outdated", async () => {
     const { work, lead } = setUp({ nodeLifecycle: shadow });
-    // Removed from the Lease: nobody would keep it up to date until boards are really tainted again.
+    // Removed from the Lease, because it becomes outdated until this site really taints boards again.
     expect(work.budget()).toBeNull();
     expect(setUp({ nodeLifecycle: { mode: "off" } }).work.budget()).toBeNull();
     expect((await lead())?.taintEviction.inherited()).toBeUndefined();

@@ -130,7 +130,7 @@ describe("a pretended write", () => {
     await end();
   });
 
-  test("of a pod that does not fit has no effect, and gives way to a deletion, of which listeners are told", async () => {
+  test("of a pod that does not fit has no effect, and gives way to a deletion, which listeners receive", async () => {
     const { site, overlaid, told, web, patch, remove, shownPod, end } = await setUp(2);
     const notReady = { status: { conditions: [{ type: "Ready", status: "False" }] } };
     const [b, c] = [await site.put(pods, pod("b", { on: "pi-3" })), await site.put(pods, pod("c", { on: "pi-3" }))];

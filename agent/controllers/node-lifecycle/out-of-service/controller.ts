@@ -23,7 +23,7 @@ const checkPeriod: Millis = 5000;
 export const outOfServiceBoards: Controller<OutOfService, undefined> = {
   name: "out-of-service",
   reads: [nodes, leases],
-  // The mark has the last Lease that the former leader knew. A cache that shows an earlier one would look like a later sign.
+  // The mark has the last Lease that the former leader knew. An earlier one in the cache would look like a later sign.
   restsOn: [nodes, leases],
   mappings: [enqueueOn(nodes, ({ key, after }) => (after && markOf(after) ? [key] : []))],
   initialMemory: undefined,

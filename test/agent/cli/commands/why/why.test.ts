@@ -730,7 +730,7 @@ describe("beside another program", () => {
     expect(JSON.parse(readFileSync(file, "utf8"))).toMatchObject({ given: { because: { kind: "taints" } } });
   });
 
-  test("what it did before siteward could see it is told as done at that time or earlier", async () => {
+  test("an act from before siteward could see it is shown as done at that time or earlier", async () => {
     stored({ ...seen, because: { kind: "seen", late: true } });
     const out = (await why("pod/default/web-1")).out.replace(/\s+/g, " ");
     expect(out).toMatch(/^pod\/default\/web-1 was evicted from pi-3 by another program, at .* or earlier, as edge-02 /);
