@@ -1,9 +1,8 @@
 import { boardLeaseKey, leases, nodes, pods } from "../api/resources.ts";
 import type { Ambient } from "../base/ambient.ts";
 import type { Instant } from "../base/clock.ts";
-import { type BoardVerdictDeps, freezeOnBoard } from "../controllers/board-verdicts.ts";
+import { type BoardVerdictDeps, freezeOnBoard, isBoardBack } from "../controllers/board-verdicts.ts";
 import { lifecycleSettings } from "../controllers/node-lifecycle/settings.ts";
-import { isBoardBack } from "../controllers/pod-gc/returned.ts";
 import { openValve, shutValve, type ValveAt } from "../controllers/safety-valve.ts";
 import type { DecisionBook } from "../decisions/decision-book.ts";
 import type { EventRecorder } from "../execution/event-recorder.ts";

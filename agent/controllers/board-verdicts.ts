@@ -1,13 +1,15 @@
-import type { Node } from "../api/core.ts";
+import type { Lease, Node } from "../api/core.ts";
 import { leases, nodes } from "../api/resources.ts";
+import { isOutOfService } from "../api/taints.ts";
 import type { Instant } from "../base/clock.ts";
-import type { SilenceFacts } from "../decisions/grounds.ts";
+import type { Grounds, SilenceFacts } from "../decisions/grounds.ts";
 import { type Freeze, freezeOn, type Holds, noHolds } from "../holds/holds.ts";
 import { isQuarantineActive, latestQuarantineEnd, linkOf, nextQuarantine } from "../judgement/link.ts";
 import { notLive } from "../judgement/verdict.ts";
 import type { SiteView } from "../loop/controller.ts";
 import { type LanAnswerOf, noLanAnswer } from "./node-lifecycle/health.ts";
 import type { SiteMemory } from "./node-lifecycle/memory.ts";
+import { sinceConfirmed } from "./node-lifecycle/out-of-service/mark.ts";
 import type { NodeLifecycleSettings } from "./node-lifecycle/settings.ts";
 import { verdictNow } from "./node-lifecycle/verdict-now.ts";
 import { zoneName, zoneOf } from "./node-lifecycle/zones/zones.ts";
@@ -44,6 +46,13 @@ export interface BoardVerdictDeps {
 /** The freeze that covers a board. Without a Node, its zone is unknown, so a freeze of any zone applies. */
 export const freezeOnBoard = (holds: Holds, board: string, node: Node | undefined, now: Instant): Freeze | undefined =>
   freezeOn(holds, { board, zone: node && zoneName(zoneOf(node)) }, now);
+
+/** Whether the board for whose loss a pod is collected is back, according to its Node and Lease in the cache. */
+export function isBoardBack({ because }: Grounds, node: Node | undefined, lease: Lease | undefined): boolean {
+  if (node === undefined) return false;
+  if (because.kind === "node-deleted") return true;
+  return because.kind === "out-of-service" && (!isOutOfService(node) || sinceConfirmed(node, lease) === "heard");
+}
 
 /** Verdicts from the cached Nodes and their Leases: a controller that calls this must list both in `reads`. */
 export function boardVerdicts(

@@ -4,6 +4,7 @@ import { controllerOf } from "../../api/owners.ts";
 import { isFinished, isMirror, isTerminating } from "../../api/pods.ts";
 import { daemonSets, pods } from "../../api/resources.ts";
 import { isObjectName } from "../../api/shape-rules.ts";
+import { alternating } from "../../base/alternating.ts";
 import type { ListResult } from "../../client/kube-client.ts";
 import type { OperationsDeps } from "./deps.ts";
 
@@ -73,7 +74,8 @@ export class DrainablePods {
       if (this.#daemonSets.get(set)) skipped++;
       else leaving.push(pod);
     }
-    return { leaving: inTurns(leaving), skipped, unreadable, whyUnreadable };
+    const inTurn = alternating(leaving, ({ namespace }) => [namespace]);
+    return { leaving: inTurn, skipped, unreadable, whyUnreadable };
   }
 
   /**
@@ -82,7 +84,7 @@ export class DrainablePods {
    */
   async #readDaemonSets(claimed: readonly Claimed[], signal: AbortSignal): Promise<void> {
     const unknown = claimed.filter(({ set }) => !this.#daemonSets.has(set));
-    for (const namespace of new Set(unknown.map(({ pod }) => pod.namespace))) {
+    for (const [namespace, named] of Map.groupBy(unknown, ({ pod }) => pod.namespace)) {
       const existing = new Set<string>();
       const note = ({ metadata: { name, uid } }: KubeObject): void => void existing.add(idOf(namespace, { name, uid }));
       for (let page: string | undefined = ""; page !== undefined; ) {
@@ -91,7 +93,7 @@ export class DrainablePods {
         for (const { identity } of answer.unusable ?? []) note(identity);
         page = answer.continue;
       }
-      for (const { pod, set } of unknown) if (pod.namespace === namespace) this.#daemonSets.set(set, existing.has(set));
+      for (const { set } of named) this.#daemonSets.set(set, existing.has(set));
     }
   }
 }
@@ -115,16 +117,3 @@ const leavingOf = (pod: Pod, owner: OwnerReference | undefined): DrainablePod =>
   const isAlone = owner === undefined && !isFinished(pod);
   return { key: keyOf(pod), namespace, name, uid, isTerminating: isTerminating(pod), isAlone };
 };
-
-function inTurns(pods: readonly DrainablePod[]): readonly DrainablePod[] {
-  const turns = new Map<string, number>();
-  const turnOf = ({ namespace }: DrainablePod): number => {
-    const turn = turns.get(namespace) ?? 0;
-    turns.set(namespace, turn + 1);
-    return turn;
-  };
-  return pods
-    .map((pod) => ({ pod, turn: turnOf(pod) }))
-    .sort((a, b) => a.turn - b.turn)
-    .map(({ pod }) => pod);
-}

@@ -3,6 +3,7 @@ import { boardOf, hasEnded, isKeptByFinalizers, isTerminating } from "../../api/
 import { covers } from "../../api/resource-version.ts";
 import { boardLeaseKey, leases, nodes, pods } from "../../api/resources.ts";
 import { isOutOfService } from "../../api/taints.ts";
+import { alternating } from "../../base/alternating.ts";
 import type { Millis } from "../../base/clock.ts";
 import { forEachConcurrently } from "../../base/concurrency/for-each-concurrently.ts";
 import type { Steps } from "../../base/steps.ts";
@@ -23,7 +24,7 @@ import {
 } from "./decide.ts";
 import { podsToCollect } from "./ended.ts";
 import { FairShare } from "./fair-share.ts";
-import { alternatingNamespaces, type MissingBoard, missingBoards } from "./missing-boards.ts";
+import { type MissingBoard, missingBoards } from "./missing-boards.ts";
 
 export interface PodGcDeps {
   readonly verdictDeps: BoardVerdictDeps;
@@ -81,15 +82,15 @@ export const podGC = ({ verdictDeps, terminatedThreshold }: PodGcDeps): Controll
     const due = missing
       .filter(({ name }) => isDue(memory.waiting.get(name), now))
       .sort((a, b) => dueSince(memory, a.name) - dueSince(memory, b.name));
-    const next = await site.inTurns(unfrozen(names(alternatingNamespaces(due)), freezeOn));
+    const inTurn = alternating(due, ({ namespaces }) => namespaces);
+    const next = await site.inTurns(unfrozen(names(inTurn), freezeOn));
     const lookups = await nodeLookups(next, site);
-    const { terminating, ...found } = await site.inTurns(podsToGo(site, terminatedThreshold, lookups));
-    const outOfService = await stillOutOfService(terminating.outOfService, verdicts, site);
+    const { abandoned, ...found } = await site.inTurns(podsToGo(site, terminatedThreshold, lookups));
+    const outOfService = await stillOutOfService(abandoned, verdicts, site);
     return {
       kind: "pass",
       shut,
       ...found,
-      unbound: terminating.unbound,
       outOfService,
       missing: names(missing),
       lookups,
@@ -204,11 +205,11 @@ function* podsToGo(
   site: SiteView,
   threshold: number,
   lookups: GcPass["lookups"],
-): Steps<Pick<GcPass, "ended" | "orphans"> & { readonly terminating: Terminating }> {
-  const found = new FairShare<Found>(maxPods);
+): Steps<Pick<GcPass, "ended"> & PodsOfLost> {
+  const found = new FairShare<Found>(maxPods, ({ pod }) => pod.metadata.namespace ?? "");
   const crowded = new Set<string>();
   const add = (one: Found): void => {
-    const left = found.add(one.pod.metadata.namespace ?? "", one);
+    const left = found.add(one);
     if (left?.orphanOf !== undefined) crowded.add(left.orphanOf);
   };
   yield* findTerminating(site, add);
@@ -245,11 +246,9 @@ function* endedPods(site: SiteView, threshold: number, most: number): Steps<read
   return found;
 }
 
-interface Terminating {
-  /** On boards that are out of service. */
-  readonly outOfService: readonly Pod[];
-  /** Never bound to a board. */
-  readonly unbound: readonly Pod[];
+interface PodsOfLost extends Pick<GcPass, "orphans" | "unbound"> {
+  /** Terminating pods on boards that are out of service. */
+  readonly abandoned: readonly Pod[];
 }
 
 /** Terminating pods that were never bound, or whose boards are out of service. */
@@ -263,18 +262,12 @@ function* findTerminating(site: SiteView, add: (one: Found) => void): Steps<void
 }
 
 /** `crowded`: deleted boards that have more pods than were found. */
-function sorted(
-  found: readonly Found[],
-  crowded: ReadonlySet<string>,
-  lookups: GcPass["lookups"],
-): Pick<GcPass, "orphans"> & { readonly terminating: Terminating } {
-  const terminating = found.filter(({ orphanOf }) => orphanOf === undefined).map(({ pod }) => pod);
+function sorted(found: readonly Found[], crowded: ReadonlySet<string>, lookups: GcPass["lookups"]): PodsOfLost {
   const onBoard = Map.groupBy(found, ({ orphanOf }) => orphanOf);
+  const terminating = (onBoard.get(undefined) ?? []).map(({ pod }) => pod);
   return {
-    terminating: {
-      outOfService: terminating.filter((pod) => boardOf(pod) !== undefined),
-      unbound: terminating.filter((pod) => boardOf(pod) === undefined),
-    },
+    abandoned: terminating.filter((pod) => boardOf(pod) !== undefined),
+    unbound: terminating.filter((pod) => boardOf(pod) === undefined),
     orphans: [...lookups].flatMap(([board, lookup]) => {
       if (lookup !== "deleted") return [];
       const orphans = onBoard.get(board) ?? [];

@@ -1,16 +1,20 @@
+import { alternating } from "../../base/alternating.ts";
+
 /**
  * Collects a limited number of items of many namespaces. Beyond the limit, the namespace with the most of them gives way,
  * so that none keeps out the items of others.
  */
 export class FairShare<T> {
   readonly #most: number;
+  readonly #namespaceOf: (item: T) => string;
   readonly #byNamespace = new Map<string, T[]>();
   #count = 0;
   /** No namespace has more items than this. */
   #largest = 0;
 
-  constructor(most: number) {
+  constructor(most: number, namespaceOf: (item: T) => string) {
     this.#most = most;
+    this.#namespaceOf = namespaceOf;
   }
 
   get count(): number {
@@ -18,7 +22,8 @@ export class FairShare<T> {
   }
 
   /** Returns the item that has no room: this one, or one of the namespace with the most; undefined if there is room. */
-  add(namespace: string, item: T): T | undefined {
+  add(item: T): T | undefined {
+    const namespace = this.#namespaceOf(item);
     const own = this.#byNamespace.get(namespace) ?? [];
     if (this.#count < this.#most) {
       this.#byNamespace.set(namespace, own);
@@ -38,8 +43,6 @@ export class FairShare<T> {
 
   /** The items, one of each namespace in turn. */
   inTurns(): readonly T[] {
-    const longest = Math.max(0, ...[...this.#byNamespace.values()].map(({ length }) => length));
-    const all = [...this.#byNamespace.values()];
-    return Array.from({ length: longest }, (_, turn) => all.flatMap((items) => items.slice(turn, turn + 1))).flat();
+    return alternating([...this.#byNamespace.values()].flat(), (item) => [this.#namespaceOf(item)]);
   }
 }

@@ -25,21 +25,3 @@ export function* missingBoards(site: SiteView): Steps<readonly MissingBoard[]> {
   }
   return missing;
 }
-
-/**
- * The same boards, reordered so that the namespaces of their pods take turns, because a tenant may invent any number of
- * boards. A board with pods in several namespaces comes at the earliest turn of one of them; boards with the same turn
- * keep their order.
- */
-export function alternatingNamespaces(boards: readonly MissingBoard[]): readonly MissingBoard[] {
-  const turns = new Map<string, number>();
-  const turnOf = (namespace: string): number => turns.get(namespace) ?? 0;
-  return boards
-    .map((board) => {
-      const turn = board.namespaces.reduce((least, namespace) => Math.min(least, turnOf(namespace)), Number.MAX_VALUE);
-      for (const namespace of board.namespaces) turns.set(namespace, turnOf(namespace) + 1);
-      return { board, turn };
-    })
-    .sort((a, b) => a.turn - b.turn)
-    .map(({ board }) => board);
-}

@@ -1,6 +1,6 @@
 import type { Node, Pod, Taint } from "../../api/core.ts";
 import { isSameJson } from "../../api/json.ts";
-import { keyOf } from "../../api/meta.ts";
+import { type KubeObject, keyOf } from "../../api/meta.ts";
 import { boardOf, onSilenceAnnotation } from "../../api/pods.ts";
 import { covers } from "../../api/resource-version.ts";
 import { boardLeaseKey, leases, nodes, pods } from "../../api/resources.ts";
@@ -262,37 +262,48 @@ const hasOtherWish = (before: Pod, after: Pod): boolean =>
  * Enqueues the pods of a Node that was deleted or whose NoExecute taints changed. A deleted Node may be recreated
  * without the taints that its pods' timers belong to. Does not read the pods, because together they may be larger than
  * the heap. Goes through them several times, each time taking more of each namespace, so that one with thousands of pods
- * on the board does not delay the others by minutes; undefined for a pod that another round takes.
+ * on the board does not delay the others by minutes.
  */
 function* keysOnBoard({ key, before, after }: ObjectChange<Node>, site: SiteView): Generator<string | undefined> {
   if (isSameJson(taintIdentities(before), taintIdentities(after))) return;
   const taken = new Set<string>();
-  let isOver = false;
-  for (let most = 16; !isOver; most *= 4) {
-    const counts = new Map<string, number>();
-    isOver = true;
-    for (const pod of site.lister(pods).referencesByIndex("byNode", key)) {
-      const name = keyOf(pod);
-      const { namespace = "" } = pod.metadata;
-      const count = taken.has(name) ? undefined : (counts.get(namespace) ?? 0);
-      if (count !== undefined && count < most) {
-        counts.set(namespace, count + 1);
-        taken.add(name);
-        yield name;
-      } else {
-        if (count !== undefined) isOver = false;
-        yield undefined;
-      }
+  const round = (most: number) => someKeys(site.lister(pods).referencesByIndex("byNode", key), taken, most);
+  for (let most = 16; yield* round(most); most *= 4);
+}
+
+/**
+ * The keys of at most this many pods of each namespace that are not taken yet; undefined for each of the others, which
+ * takes a step as well. Returns whether there are more.
+ */
+function* someKeys(
+  references: Iterable<KubeObject>,
+  taken: Set<string>,
+  most: number,
+): Generator<string | undefined, boolean> {
+  const counts = new Map<string, number>();
+  let hasMore = false;
+  for (const pod of references) {
+    const key = keyOf(pod);
+    const { namespace = "" } = pod.metadata;
+    const count = counts.get(namespace) ?? 0;
+    const isNew = !taken.has(key);
+    const isTaken = isNew && count < most;
+    if (isTaken) {
+      counts.set(namespace, count + 1);
+      taken.add(key);
     }
+    hasMore ||= isNew && !isTaken;
+    yield isTaken ? key : undefined;
   }
+  return hasMore;
 }
 
 const taintIdentities = (node: Node | undefined): readonly string[] =>
   node === undefined ? [] : noExecuteTaints(node).map(identityOf);
 
 /**
- * The pods that were on tainted boards when a term began. The running times of their boards' taints, as the previous leader
- * recorded them, apply to these pods. The time of a pod that arrives later starts with its arrival.
+ * The pods that were on tainted boards when a term began. The running times of their boards' taints, as the previous
+ * leader recorded them, apply to these pods. The time of a pod that arrives later starts with its arrival.
  */
 class FormerPods {
   readonly #uids = new Set<string>();

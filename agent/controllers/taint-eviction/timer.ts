@@ -72,22 +72,28 @@ export const deadlineOf = ({ start, length }: EvictionTimer): Instant => shifted
 export const ranFor = ({ start }: Pick<EvictionTimer, "start">, now: Instant): Millis =>
   Math.max(0, Math.floor(elapsed(start, now) + 1e-3));
 
-/** For how many whole milliseconds the window of one taint has run. */
-export const ranSince = ({ start, back }: Window, { taint }: TolerationTime, now: Instant): Millis =>
-  ranFor({ start: isLifecycleKey(taint.key) ? laterOf(start, back) : start }, now);
+/** When the window of a taint began. */
+const beganAt = ({ start, back }: Window, { taint }: TolerationTime): Instant =>
+  isLifecycleKey(taint.key) ? laterOf(start, back) : start;
+
+/** For how many whole milliseconds the window of a taint has run. */
+export const ranSince = (timer: Window, window: TolerationTime, now: Instant): Millis =>
+  ranFor({ start: beganAt(timer, window) }, now);
 
 /** The time from the start of a timer to the end of the first of these windows. */
-const firstEnd = ({ start, back }: Window, windows: readonly TolerationTime[]): Millis => {
-  const later = back ? Math.max(0, Math.ceil(elapsed(start, back))) : 0;
-  return minLength(
-    windows.map(({ taint, length }) => ({ taint, length: length + (isLifecycleKey(taint.key) ? later : 0) })),
+const firstEnd = (timer: Window, windows: readonly TolerationTime[]): Millis =>
+  minLength(
+    windows.map((window) => ({
+      ...window,
+      length: Math.ceil(elapsed(timer.start, beganAt(timer, window))) + window.length,
+    })),
   );
-};
 
 /**
  * The timer of a pod. A window keeps its start as long as one of its taints remains; its length may change. Other
  * taints, or another board, start a new window. Swapping unreachable and not-ready does not, because the board is still
- * lost. A pod that does not tolerate its taint has a window of length 0. `reported`: when the silent board last reported again.
+ * lost. A pod that does not tolerate its taint has a window of length 0. `reported`: when the silent board last reported
+ * again.
  *
  * A window stored in an earlier term continues only for a taint with `timeAdded`. A taint without one, such as kubectl
  * sets, may have been removed and set again between the terms without any visible difference.

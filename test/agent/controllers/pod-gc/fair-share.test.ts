@@ -3,8 +3,8 @@ import { FairShare } from "../../../../agent/controllers/pod-gc/fair-share.ts";
 
 /** What stays of these items, each in the namespace of its first letter, and what has no room. */
 function shared(most: number, items: readonly string[]) {
-  const share = new FairShare<string>(most);
-  const out = items.flatMap((item) => share.add(item.slice(0, 1), item) ?? []);
+  const share = new FairShare<string>(most, (item) => item.slice(0, 1));
+  const out = items.flatMap((item) => share.add(item) ?? []);
   return { kept: share.inTurns(), out, count: share.count };
 }
 

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import type { Node } from "../../../../agent/api/core.ts";
-import { takeOutOfService } from "../../../../agent/controllers/node-lifecycle/out-of-service/mark.ts";
-import { isBoardBack } from "../../../../agent/controllers/pod-gc/returned.ts";
-import type { Grounds } from "../../../../agent/decisions/grounds.ts";
-import { lease, node } from "../../../support/builders.ts";
+import type { Node } from "../../../agent/api/core.ts";
+import { isBoardBack } from "../../../agent/controllers/board-verdicts.ts";
+import { takeOutOfService } from "../../../agent/controllers/node-lifecycle/out-of-service/mark.ts";
+import type { Grounds } from "../../../agent/decisions/grounds.ts";
+import { lease, node } from "../../support/builders.ts";
 
 const seven = lease("pi-3", "7");
 const now = { mono: 0, wall: 0 };
