@@ -73,6 +73,8 @@ const restoreMemory: Millis = 3_600_000;
  * unstable link would do nothing but list.
  */
 const maxListingDoubts = 8;
+/** For so many losses of a connection, the newest version known before the next one is kept. */
+const maxKnownDuring = 16;
 
 /**
  * Checks whether the API server's store still has the history from which the cache was filled. A watch position cannot
@@ -105,8 +107,6 @@ export class ServerHistory {
   readonly #restoreFound = Promise.withResolvers<never>();
   /** The newest version of the current chain; undefined before the first. */
   #known: LeaseVersion | undefined;
-  /** The newest version of the chain at the latest moment without an unanswered doubt. */
-  #steady: LeaseVersion | undefined;
   #chain: string;
   /** The newest version seen, even if it is not linked to the chain. */
   #latest: LeaseVersion | undefined;
@@ -114,6 +114,11 @@ export class ServerHistory {
   #doubts = 1;
   /** Number of answered doubts. */
   #answered = 0;
+  /** How many times a connection was lost, and the number of doubts right after the last loss. */
+  #losses = 0;
+  #doubtsAtLoss = 0;
+  /** The newest version that was requested after so many losses and before the next one; of the last losses. */
+  #knownDuring: readonly { readonly losses: number; readonly version: LeaseVersion }[] = [];
   #mayBeFormer: boolean;
   /** How many more lost connections begin a new chain while a restore is remembered. */
   #listingDoubts: number;
@@ -149,11 +154,23 @@ export class ServerHistory {
     return this.#known;
   }
 
+  /** How many times a connection was lost so far. */
+  get losses(): number {
+    return this.#losses;
+  }
+
   /**
-   * The newest version before the first unanswered doubt. It also proves the events of a watch that broke at that time.
+   * The newest version that was requested after so many losses and before the next one; undefined if there is none, or
+   * if that is too long ago. It proves the events of a watch that was opened after as many losses, even if that watch
+   * is on a connection that broke with a later one unnoticed.
    */
-  get steady(): LeaseVersion | undefined {
-    return this.#steady;
+  knownDuring(losses: number): LeaseVersion | undefined {
+    return this.#knownDuring.find((one) => one.losses === losses)?.version;
+  }
+
+  /** Whether the server was shown to have the chain since the last loss. */
+  get isLossAnswered(): boolean {
+    return this.#answered >= this.#doubtsAtLoss;
   }
 
   /** Namespace and name of the site's Lease. Proofs by the Lease of another site are ignored. */
@@ -208,9 +225,8 @@ export class ServerHistory {
     this.#latest = written;
     if (this.#known === undefined || this.#known.version !== from) this.#unlinked();
     else {
-      this.#known = written;
       this.#answered = Math.max(this.#answered, doubts);
-      if (this.#answered === this.#doubts) this.#steady = written;
+      this.#learn(written, doubts);
       this.renewals.add({ version: written.version, sentAt, answeredAt: this.#ambient.clock.now() });
     }
   }
@@ -229,6 +245,8 @@ export class ServerHistory {
       this.#chain = this.#newChain();
     }
     this.#doubts++;
+    this.#losses++;
+    this.#doubtsAtLoss = this.#doubts;
   }
 
   /**
@@ -338,12 +356,11 @@ export class ServerHistory {
     const found = await this.#read(signal);
     if (found !== undefined) this.#compare(found, latest);
     const link = known && found && (isSame(found, known) ? "linked" : await this.#linkOf(known, found, signal));
-    const isLinked = link === "linked";
     this.#answered = Math.max(this.#answered, doubts);
     // True if this board wrote the Lease in the meantime: that version is linked to `known` and newer than `found`.
     const isNewer = this.#known !== undefined && this.#known !== known;
-    if (isLinked) {
-      if (!isNewer) this.#known = found;
+    if (found && link === "linked") {
+      if (!isNewer) this.#learn(found, doubts);
       return;
     }
     if (known !== undefined) {
@@ -353,7 +370,18 @@ export class ServerHistory {
       this.#chain = this.#newChain();
       if (link === "forgotten") this.#abandonStreams();
     }
-    if (known !== undefined || !isNewer) this.#known = found;
+    if (known === undefined && isNewer) return;
+    this.#knownDuring = [];
+    if (found === undefined) this.#known = undefined;
+    else this.#learn(found, doubts);
+  }
+
+  /** Takes a version of the chain as the newest. `doubts`: their number when it was requested. */
+  #learn(version: LeaseVersion, doubts: number): void {
+    this.#known = version;
+    if (doubts < this.#doubtsAtLoss) return;
+    const others = this.#knownDuring.filter(({ losses }) => losses !== this.#losses);
+    this.#knownDuring = [...others, { losses: this.#losses, version }].slice(-maxKnownDuring);
   }
 
   async #read(signal: AbortSignal): Promise<LeaseVersion | undefined> {

@@ -10,7 +10,7 @@ export interface Resumption {
   readonly replay: Replay | undefined;
 }
 
-type KnownHistory = Pick<ServerHistory, "known" | "steady" | "chain" | "lease">;
+type KnownHistory = Pick<ServerHistory, "known" | "knownDuring" | "losses" | "isLossAnswered" | "chain" | "lease">;
 
 /** An event received after the Lease version that proves the events before it. */
 interface Step {
@@ -38,6 +38,10 @@ const maxSteps = 4096;
  * Proves the position of one watch. A version of the site's Lease proves the events received before it was
  * written. Events after the newest Lease version are proven by receiving them again. While the watch is interrupted,
  * newer Lease versions prove nothing, because the server may have been restored in the meantime.
+ *
+ * A watch may be interrupted without a sign: its connection is dead, while requests already use another one. So once any
+ * connection was lost since the watch was opened, a newer Lease version proves its events only when the watch
+ * has delivered something that is newer still.
  */
 export class Trail {
   readonly #history: KnownHistory;
@@ -49,6 +53,8 @@ export class Trail {
   #leaseVersion: LeaseVersion | undefined;
   /** False while the watch is interrupted. */
   #isLive = false;
+  /** The number of losses of a connection after which the watch was certainly connected. */
+  #losses = 0;
   /** The events after the Lease version, received in this run. */
   #steps: Step[] = [];
   /** The events after the Lease version, received in an earlier run; dropped as soon as a new event arrives. */
@@ -73,7 +79,7 @@ export class Trail {
 
   /** A new event arrived. */
   add(version: string, uid: string, isDeletion: boolean): void {
-    this.#advance();
+    this.#delivered(version);
     if (this.#leaseVersion !== undefined && compareVersions(version, this.#leaseVersion.version) <= 0) return;
     if (this.#earlier !== undefined) {
       this.#gap = this.#earlier.until;
@@ -95,6 +101,7 @@ export class Trail {
     this.#steps = [];
     this.#earlier = undefined;
     this.#gap = version;
+    this.#losses = this.#history.losses;
     this.#isLive = true;
   }
 
@@ -104,13 +111,13 @@ export class Trail {
   }
 
   /** A bookmark arrived. */
-  bookmarked(): void {
-    this.#advance();
+  bookmarked(version: string): void {
+    this.#delivered(version);
   }
 
   /** The watch was interrupted. Events after `position` were not stored and will be delivered again. */
   broke(position: string | undefined): void {
-    if (this.#history.steady !== undefined) this.#advance(this.#history.steady);
+    this.#advance();
     this.#isLive = false;
     if (position !== undefined)
       this.#steps = this.#steps.filter(({ version }) => compareVersions(version, position) <= 0);
@@ -147,6 +154,7 @@ export class Trail {
    * while the history has no unanswered doubt.
    */
   resume(position: string): Resumption | undefined {
+    this.#losses = this.#history.losses;
     const proving = this.#leaseVersion?.version;
     if (proving === undefined || !this.isOfChain) return undefined;
     if (compareVersions(position, proving) <= 0) return { from: position, replay: undefined };
@@ -162,8 +170,21 @@ export class Trail {
     return { until: last.version, count: this.#steps.length, sum };
   }
 
-  /** Takes the newest Lease version, if it belongs to the same chain, and drops the steps that it proves. */
-  #advance(known = this.#history.known): void {
+  /** The watch has delivered everything up to this resourceVersion, which shows that it is still connected. */
+  #delivered(version: string): void {
+    this.#advance();
+    const { known, losses, isLossAnswered } = this.#history;
+    if (losses === this.#losses || !isLossAnswered || known === undefined) return;
+    if (compareVersions(version, known.version) < 0) return;
+    this.#losses = losses;
+    this.#advance(known);
+  }
+
+  /**
+   * Takes the newest Lease version that proves the events of this watch, if it belongs to the same chain, and drops the
+   * steps that it proves.
+   */
+  #advance(known = this.#history.knownDuring(this.#losses)): void {
     const { chain } = this.#history;
     if (!this.#isLive || known === undefined || known === this.#leaseVersion || chain !== this.#chain) return;
     if (this.#leaseVersion !== undefined && compareVersions(known.version, this.#leaseVersion.version) < 0) return;

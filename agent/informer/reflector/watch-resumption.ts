@@ -121,7 +121,7 @@ export class WatchResumption {
     if (version === undefined) return "new";
     const { replay } = this.#start;
     if (replay === undefined) {
-      if (event.type === "BOOKMARK") this.#proof?.trail.bookmarked();
+      if (event.type === "BOOKMARK") this.#proof?.trail.bookmarked(version);
       else this.#proof?.trail.add(version, ...stepOf(event));
       return "new";
     }

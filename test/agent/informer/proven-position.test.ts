@@ -1,26 +1,21 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { pods } from "../../../agent/api/resources.ts";
 import { InformerSet } from "../../../agent/informer/informer-set.ts";
-import type { LeaseVersion, ServerHistory } from "../../../agent/informer/server-history.ts";
+import type { ServerHistory } from "../../../agent/informer/server-history.ts";
 import type { Database } from "../../../storage/database/database.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { RecordingLog } from "../../support/recording-log.ts";
 import { SeededRandom } from "../../support/seeded-random.ts";
 import { limits, openCache } from "./cache.ts";
 import { FakeApi, refused } from "./fake-api.ts";
+import { KnownHistory } from "./known-history.ts";
 import { pod } from "./objects.ts";
 
 let clock: FakeClock;
 let api: FakeApi;
 let database: Database;
 let informers: InformerSet;
-let history: {
-  known: LeaseVersion | undefined;
-  steady: LeaseVersion | undefined;
-  chain: string;
-  lease: string;
-  doubts: number;
-};
+let history: KnownHistory;
 let abandoned: AbortController;
 let stop: AbortController;
 let running: Promise<void>;
@@ -29,7 +24,7 @@ beforeEach(() => {
   clock = new FakeClock();
   api = new FakeApi(clock);
   database = openCache();
-  history = { known: undefined, steady: undefined, chain: "c", lease: "a/b", doubts: 0 };
+  history = new KnownHistory(undefined);
   abandoned = new AbortController();
 });
 
@@ -48,8 +43,10 @@ async function start(): Promise<void> {
       scope: { nodeSelector: undefined, namespaceSelector: undefined },
       history: Object.assign(history, {
         abandoned: abandoned.signal,
-        doubt: () => void history.doubts++,
-        prove: () => Promise.resolve(),
+        doubt: () => history.lose(),
+        prove: async () => {
+          history.isLossAnswered = true;
+        },
         follow: () => Promise.resolve(),
         listed: () => {},
         proveLists: () => Promise.resolve(),
@@ -92,7 +89,7 @@ describe("after a connection breaks, a watch", () => {
     expect(known()).toEqual(["a", "b", "c", "d"]);
     expect(notified).toEqual(["default/d"]);
     expect(lists()).toBe(1);
-    expect(history.doubts).toBe(2);
+    expect(history.losses).toBe(2);
   });
 
   test("lists if the server lost the last moments and has already passed them", async () => {

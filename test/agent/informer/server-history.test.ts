@@ -192,7 +192,9 @@ describe("a leader that renews", () => {
     const { doubts } = history;
     history.doubt();
     history.recordOwnWrite("410", leaseVersionOf(store.put(420, evening)), doubts, clock.now());
-    expect([history.steady?.version, history.known?.version]).toEqual(["410", "420"]);
+    expect([history.knownDuring(0)?.version, history.known?.version]).toEqual(["410", "420"]);
+    expect(history.knownDuring(1)).toBeUndefined();
+    expect(history.isLossAnswered).toBe(false);
   });
 
   test("has its proof after a lost connection in a write that succeeds, and reads nothing", async () => {
@@ -201,7 +203,8 @@ describe("a leader that renews", () => {
     history.doubt();
     history.recordOwnWrite("400", leaseVersionOf(store.put(410, noon)), history.doubts, clock.now());
     await history.prove(never);
-    expect([history.steady?.version, history.known?.version]).toEqual(["410", "410"]);
+    expect([0, 1].map((losses) => history.knownDuring(losses)?.version)).toEqual(["400", "410"]);
+    expect(history.isLossAnswered).toBe(true);
     expect(store.requests).toEqual(["get"]);
   });
 

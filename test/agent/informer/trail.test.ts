@@ -1,13 +1,14 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import type { LeaseVersion } from "../../../agent/informer/server-history.ts";
 import { leaseVersionIn, newestLeaseVersion, Trail } from "../../../agent/informer/trail.ts";
+import { KnownHistory } from "./known-history.ts";
 
 const leaseVersion = (version: number): LeaseVersion => ({ uid: "lease", version: String(version), renewal: version });
-let history: { known: LeaseVersion | undefined; steady: LeaseVersion | undefined; chain: string; lease: string };
+let history: KnownHistory;
 let trail: Trail;
 
 beforeEach(() => {
-  history = { known: leaseVersion(90), steady: undefined, chain: "c", lease: "a/b" };
+  history = new KnownHistory(leaseVersion(90));
   trail = new Trail(history, undefined);
   trail.listed("100");
 });
@@ -76,14 +77,15 @@ describe("a watch that ended", () => {
   });
 
   test("uses the Lease version known before its end, even without an event since its list", () => {
-    history.steady = leaseVersion(105);
+    history.known = leaseVersion(105);
+    history.lose();
     trail.broke("100");
     expect(trail.resume("100")).toEqual({ from: "100", replay: undefined });
   });
 
   test("is as new as its last bookmark if no other event comes for hours", () => {
     history.known = leaseVersion(9000);
-    trail.bookmarked();
+    trail.bookmarked("8990");
     trail.broke("8990");
     expect(trail.resume("8990")).toEqual({ from: "8990", replay: undefined });
   });
@@ -123,6 +125,60 @@ describe("a watch that ended", () => {
   });
 });
 
+describe("a watch on a connection that is dead without a sign, while requests use another one,", () => {
+  beforeEach(() => {
+    history.known = leaseVersion(105);
+    add(110, 120);
+    history.lose();
+  });
+
+  test("has no proof in a Lease version from the new connection", () => {
+    history.known = leaseVersion(130);
+    expect(trail.proves("120")).toBe(false);
+    trail.broke("120");
+    history.lose();
+    expect(trail.resume("120")).toMatchObject({ from: "105", replay: expect.anything() });
+  });
+
+  test("still has its proof in the Lease versions from before the loss", () => {
+    trail.broke("105");
+    history.known = leaseVersion(130);
+    expect(trail.resume("105")).toEqual({ from: "105", replay: undefined });
+  });
+
+  test("has proof once it was opened again", () => {
+    trail.broke("120");
+    history.known = leaseVersion(130);
+    trail.resume("120");
+    trail.resumed();
+    history.known = leaseVersion(140);
+    expect(trail.proves("120")).toBe(true);
+  });
+});
+
+describe("a watch on a connection that goes on after another one was lost", () => {
+  beforeEach(() => {
+    history.known = leaseVersion(105);
+    add(110, 120);
+    history.lose();
+  });
+
+  test("has its proof once it has delivered something newer than the Lease version", () => {
+    history.known = leaseVersion(130);
+    add(125);
+    expect(trail.proves("120")).toBe(false);
+    trail.bookmarked("131");
+    expect(trail.proves("125")).toBe(true);
+    history.known = leaseVersion(140);
+    expect(trail.proves("131")).toBe(true);
+  });
+
+  test("has none as long as the new connection has not shown that the server has the same history", () => {
+    trail.bookmarked("131");
+    expect(trail.proves("120")).toBe(false);
+  });
+});
+
 describe("the trail stored with a position", () => {
   test("is continued by the next process", () => {
     history.known = leaseVersion(105);
@@ -154,8 +210,7 @@ describe("the trail stored with a position", () => {
   test("is ignored if it names the Lease of another site, to which this board belonged before", () => {
     const text = trail.text();
     expect(newestLeaseVersion([text], "a/c")).toBeUndefined();
-    history.lease = "a/c";
-    expect(new Trail(history, text).resume("90")).toBeUndefined();
+    expect(new Trail(new KnownHistory(leaseVersion(90), "a/c"), text).resume("90")).toBeUndefined();
   });
 
   test("gives the newest Lease version, among those of all resources", () => {
