@@ -12,7 +12,8 @@ const burst = 1;
 /**
  * In any period, across all leaders, a zone's rate plus one token limits how many of its boards are tainted. The time
  * of the effective request counts. Under policy `kubernetes`, a zone without a level from the former leader begins with
- * a full token; under `evidence`, the rate is reduced for a while after an outage.
+ * a full token; under `evidence`, the rate is reduced for a while after an outage. What a leader used after its last
+ * renewal is unknown to the next one.
  */
 export function checkBudget(
   history: History,
@@ -31,7 +32,7 @@ export function checkBudget(
         const fresh = policy === "kubernetes" ? freshStarts(terms, zone, from, to) : 0;
         const isSlow = policy === "evidence" && isRecovering(from, to, hearings.get(from.process));
         const rate = isSlow ? Math.min(evictionRate, judging.secondaryRate) : evictionRate;
-        const most = burst + rate * time * drift + rounding + fresh;
+        const most = burst + rate * time * drift + rounding + fresh + unrecorded(terms, taints, from, to);
         const count = last - first + 1;
         if (count > most)
           wrong.push(
@@ -59,6 +60,20 @@ const freshStarts = (terms: readonly TermBegun[], zone: string, from: Act, to: A
   terms.filter(
     ({ order, budget }) => order > from.order && order < to.order && !(budget !== undefined && knows(budget, zone)),
   ).length;
+
+/** Taints that a leader sent after its last renewal, if its term ended in between. */
+const unrecorded = (terms: readonly TermBegun[], taints: readonly Act[], from: Act, to: Act): number =>
+  terms.flatMap(({ process, renewed }, index) => {
+    const end = terms[index + 1]?.order ?? Number.POSITIVE_INFINITY;
+    return taints.filter(
+      (act) =>
+        end < to.order &&
+        act.process === process &&
+        act.sentAt >= renewed.sentAt &&
+        act.order >= from.order &&
+        act.order < end,
+    );
+  }).length;
 
 const knows = (budget: string, zone: string): boolean =>
   Object.keys(JSON.parse(budget).zones ?? {}).some((key) => key.endsWith(zone));

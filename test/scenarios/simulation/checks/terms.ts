@@ -1,5 +1,5 @@
 import type { Millis } from "../../../../agent/base/clock.ts";
-import type { History, LeaseContent, Write } from "../history.ts";
+import type { History, LeaseContent, ProcessHistory, Write } from "../history.ts";
 import { leasePath } from "../recorder.ts";
 
 /** A term, which begins with a write of the Lease. */
@@ -105,7 +105,7 @@ function checkWrites({ writes }: History, terms: readonly TermBegun[]): readonly
 /** How long a holder may trust its term after it sent its last renewal (judgement: terms). */
 const trust = (seconds: number): Millis => seconds * 1000 - Math.max(seconds * 100, 2000);
 
-function checkBeginnings({ setting, leases }: History, terms: readonly TermBegun[]): readonly string[] {
+function checkBeginnings({ setting, leases, processes }: History, terms: readonly TermBegun[]): readonly string[] {
   const wrong: string[] = [];
   for (const [index, term] of terms.entries()) {
     const before = terms[index - 1];
@@ -113,6 +113,8 @@ function checkBeginnings({ setting, leases }: History, terms: readonly TermBegun
     if (before === undefined || before.board === term.board || before.released !== undefined) continue;
     // No other board can know of renewals that a restore undid. Their holder notices before it writes: see checkWrites.
     if ((restoreBefore(leases, term)?.order ?? 0) > before.order) continue;
+    // Nor of a term whose Lease was created and deleted between two of its looks. The holder notices at its renewal.
+    if (before.uid !== term.uid && wasMissed(processes.get(term.process), before, term)) continue;
     const pace = setting.boards.find(({ name }) => name === before.board)?.pace ?? 1;
     const until = before.renewed.sentAt + trust(before.renewed.seconds) / pace;
     if (term.at < until) {
@@ -124,6 +126,12 @@ function checkBeginnings({ setting, leases }: History, terms: readonly TermBegun
   }
   return wrong;
 }
+
+/** Whether a process that ran before this term began had read nothing of it when the next one began. */
+const wasMissed = (process: ProcessHistory | undefined, { at, order }: TermBegun, next: TermBegun): boolean =>
+  process !== undefined &&
+  process.startedAt < at &&
+  !process.toldTerms.some((told) => told.order > order && told.order < next.order);
 
 function checkNumbers({ processes, leases }: History, terms: readonly TermBegun[]): readonly string[] {
   const wrong: string[] = [];

@@ -24,7 +24,10 @@ export function checkUnproven(history: History, acts: readonly Act[]): readonly 
     const term = terms.findLast(({ process, at }) => process === act.process && at <= sentAt);
     if (is === "unknown" || term === undefined) return [];
     const heardAt = (signs.get(board) ?? []).findLast((at) => at <= triedAt);
-    if (heardAt === undefined || triedAt - heardAt >= judging.gracePeriod + judging.unprovenHold) return [];
+    if (heardAt === undefined) return [];
+    // The leader counts by its own clock, which gains or loses a little.
+    const pace = setting.boards.find(({ name }) => name === term.board)?.pace ?? 1;
+    if ((triedAt - heardAt) * pace >= judging.gracePeriod + judging.unprovenHold) return [];
     if (!hearsOthers(history, term)) return [];
     if (isLostTogether(history, act)) return [`unproven: ${actText(act)}: its whole zone fell silent together`];
     if (!runs(history, board, triedAt)) return [];
