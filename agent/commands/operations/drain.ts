@@ -3,6 +3,7 @@ import { deadline, elapsed, type Instant, type Millis, shifted, sleep } from "..
 import { dispositionOf, type HasDisposition } from "../../base/errors.ts";
 import type { JsonRecord } from "../../base/json.ts";
 import { counted } from "../../base/text/counted.ts";
+import { listed } from "../../base/text/listed.ts";
 import { formatDuration } from "../../base/time/duration.ts";
 import { ApiError, isForbidden, isNotFound, isOvertaken } from "../../client/api-error.ts";
 import { type ObjectRef, refTo } from "../../execution/actions.ts";
@@ -114,6 +115,12 @@ export class BoardDrain {
   #refused: readonly string[] = [];
   /** Keys of the first few pods without a controller that appeared during the drain and are evicted only by force. */
   #alone: readonly string[] = [];
+  /** Keys of the first pods that had not left when they were last listed. */
+  #leaving: readonly string[] = [];
+  /** The pods, by uid, that were on the board when it had just been cordoned. */
+  #present: ReadonlySet<string> | undefined;
+  /** Number of pods that were bound to the board later, and had not left when they were last listed. */
+  #late = 0;
   /** Keys of the first pods that were evicted, as many as an answer has room for. */
   readonly #evicted: string[] = [];
   #roomLeft = maxEvictedLength;
@@ -181,6 +188,7 @@ export class BoardDrain {
       const found = await ifReachable(() => pods.look(signal), signal);
       if (found) {
         this.#tally = { ...this.#tally, skipped: found.skipped, left: leftOf(found) };
+        this.#compare(found);
         const ending = await this.#round(found, signal);
         if (ending === "drained") return this.#ended(done(this.#result()));
         if (ending) return this.#failed(ending);
@@ -190,6 +198,12 @@ export class BoardDrain {
       await sleep(this.#deps.ambient.clock, round, signal);
     }
     return this.#unfinished();
+  }
+
+  #compare({ leaving }: FoundPods): void {
+    this.#present ??= new Set(leaving.map(({ uid }) => uid));
+    this.#leaving = leaving.slice(0, maxNamed).map(({ key }) => key);
+    this.#late = leaving.filter(({ uid }) => this.#present?.has(uid) === false).length;
   }
 
   /**
@@ -315,6 +329,8 @@ export class BoardDrain {
       blocked: blocked.slice(0, maxNamed),
       refused: why,
       alone: this.#alone,
+      leaving: this.#leaving,
+      late: this.#late,
     };
   }
 
@@ -327,7 +343,7 @@ export class BoardDrain {
     if (this.#overruled.signal.aborted) return this.#failed(overruled);
     if (!this.#isCordoned) return this.#failed(this.#beforeCordon(timedOut));
     const [first] = this.#refusals;
-    if (first === undefined) return this.#failed(timedOut);
+    if (first === undefined) return this.#failed(this.#timedOut());
     const isBlocked = [...this.#refusals.values()].some(({ status }) => status === 429);
     const error = isBlocked ? "pdb-blocked" : "eviction-refused";
     const [pod, refusal] = first;
@@ -336,6 +352,17 @@ export class BoardDrain {
       error,
       message: `evictions were refused until the time limit passed: ${pod}: ${whyOf(refusal)}`,
     });
+  }
+
+  #timedOut(): Ending {
+    const { left = 0 } = this.#tally;
+    if (left === 0) return timedOut;
+    const which = listed(this.#leaving.slice(0, maxShown), left);
+    const late =
+      this.#late === 0
+        ? ""
+        : `; ${this.#late} of them ${this.#late === 1 ? "was" : "were"} bound to the board after it was cordoned, which the scheduler does not do`;
+    return { ...timedOut, message: `${timedOut.message}: ${which}${late}` };
   }
 
   /** The ending of a drain whose cordon was not sent, or not answered. */

@@ -337,6 +337,23 @@ test("a bare pod that appears during a forced drain is evicted", async () => {
   expect(evicted).toEqual(["a", "bare"]);
 });
 
+test("a drain that cannot end because pods are bound to the cordoned board all the time names them", async () => {
+  const { start, server, clock } = board([web("a")]);
+  const { effect } = start(false);
+  await clock.advance("4s");
+  for (let number = 1; number <= 12; number++) {
+    server.pods.push(web(`late-${number}`));
+    await clock.advance("5s");
+  }
+  expect(await effect).toMatchObject({
+    error: "timeout",
+    message: expect.stringMatching(
+      /^pods were left when the time limit passed: shop\/late-\d+; 1 of them was bound to the board after it was cordoned/,
+    ),
+    result: { leaving: [expect.stringMatching(/^shop\/late-/)], late: 1 },
+  });
+});
+
 test("a finished pod without a controller needs no force", async () => {
   const { run, evicted } = board([{ name: "over", phase: "Succeeded" }]);
   expect(await run(false)).toMatchObject({ outcome: "done", result: { evicted: 1 } });
