@@ -4,7 +4,7 @@ import { inTextOrder } from "../base/text/text-order.ts";
 import { boardOf } from "../board/identity.ts";
 import type { Config } from "../config/settings.ts";
 import type { ElectorView } from "../election/elector-view.ts";
-import { isolatedProblem } from "../status/judge-problems.ts";
+import { isolatedProblem, quietProblem } from "../status/judge-problems.ts";
 import type { LanPart, ProblemPart } from "../status/parts.ts";
 import { announcementText } from "../witness/announcement.ts";
 import { Answerer } from "../witness/answerer.ts";
@@ -96,5 +96,6 @@ export function witnessProblems(witness: LanWitness | undefined, now: Instant): 
     });
   }
   if (questioner?.isolation !== undefined) found.push(isolatedProblem(questioner.isolation, now));
+  else if (questioner?.quietPath !== undefined) found.push(quietProblem(questioner.quietPath, now));
   return found;
 }

@@ -79,6 +79,14 @@ export const isolatedProblem = ({ path, since }: Isolated, now: Instant): Proble
   hint: "another board takes over if one stands by; check this board's network port, cable and switch, and its firewall",
 });
 
+/** The problem of a leader that no longer hears boards that run: nobody would notice before a board falls silent. */
+export const quietProblem = ({ path, since }: Isolated, now: Instant): ProblemPart => ({
+  type: "LanQuiet",
+  severity: "warning",
+  message: `this board leads, and the boards that it heard on the LAN by ${path} have not answered there since ${timeOf(since, now)}, although they run: if a board loses its link to the API server, this one cannot tell whether it runs`,
+  hint: "check this board's network port, cable and switch, and the firewalls; siteward doctor tries the LAN",
+});
+
 /**
  * The problem of controllers that wait for their caches long after the beginning of a term, and do nothing until then.
  */

@@ -18,8 +18,9 @@ interface Reach {
   heard: readonly HeardAnswer[];
   /** When to ask it again merely to learn whether it answers. */
   next: Instant | undefined;
-  /** Questions of that kind since the last answer. */
+  /** Questions of that kind since the last answer, and when the first of them was sent. */
   tries: number;
+  triedSince: Instant | undefined;
   /** The board announces no address, so it cannot be asked. */
   isMute: boolean;
 }
@@ -34,7 +35,17 @@ export interface LanCensus {
   readonly mute: readonly string[];
 }
 
+/** A path by which several boards answered before, and on which none of them answers any more. */
+export interface QuietPath {
+  readonly path: string;
+  readonly since: Instant;
+}
+
 const askEvery: Millis = 3_600_000;
+/** After so many questions, over half a minute, without an answer a board is quiet. */
+const triesOfQuiet = 4;
+/** If this many boards are quiet at the same time, the fault is more likely to be on this side. */
+const severalBoards = 2;
 /**
  * How much older than a board's newest answer its answer by another path may be. It is asked on that path once an hour.
  */
@@ -75,6 +86,7 @@ export class Calibration {
     );
     reach.heard = [...others.slice(1 - maxPaths), answer];
     reach.tries = 0;
+    reach.triedSince = undefined;
     reach.isMute = false;
     reach.next = shifted(at, askEvery);
   }
@@ -112,7 +124,29 @@ export class Calibration {
     const reach = this.#reachOf(board);
     reach.isMute = isMute;
     reach.next = shifted(now, Math.min(askEvery, firstPause * 2 ** reach.tries));
+    if (reach.tries === 0) reach.triedSince = now;
     reach.tries++;
+  }
+
+  /**
+   * The path on which boards have been quiet for longest; undefined if there is none. Only boards that run are asked, so
+   * their silence concerns the LAN.
+   */
+  quietPath(now: Instant): QuietPath | undefined {
+    const users = Map.groupBy(
+      [...this.#reaches.values()].flatMap((reach) =>
+        isHeard(reach, now) ? reach.heard.map((last) => ({ last, since: quietSince(reach, last) })) : [],
+      ),
+      ({ last }) => last.path,
+    );
+    const quiet: QuietPath[] = [];
+    for (const [path, all] of users) {
+      const times = all.flatMap(({ since }) => since ?? []).sort((a, b) => a.mono - b.mono);
+      const [since] = times;
+      if (since === undefined || times.length < severalBoards) continue;
+      if (!all.some(({ last }) => isAfter(last.at, since))) quiet.push({ path, since });
+    }
+    return quiet.sort((a, b) => a.since.mono - b.since.mono)[0];
   }
 
   /** The last question to the board did not leave this machine. */
@@ -140,6 +174,7 @@ export class Calibration {
     for (const reach of this.#reaches.values()) {
       reach.next = undefined;
       reach.tries = 0;
+      reach.triedSince = undefined;
     }
   }
 
@@ -150,7 +185,7 @@ export class Calibration {
 
   #reachOf(board: string): Reach {
     const known = this.#reaches.get(board);
-    const reach = known ?? { heard: [], next: undefined, tries: 0, isMute: false };
+    const reach = known ?? { heard: [], next: undefined, tries: 0, triedSince: undefined, isMute: false };
     // The map is in the order of use.
     if (known) this.#reaches.delete(board);
     this.#reaches.set(board, reach);
@@ -158,6 +193,14 @@ export class Calibration {
     if (oldest !== undefined) this.#reaches.delete(oldest);
     return reach;
   }
+}
+
+/** Since when a board has not answered by the path of this answer; undefined if it has. */
+function quietSince({ heard, tries, triedSince }: Reach, last: HeardAnswer): Instant | undefined {
+  if (tries >= triesOfQuiet) return triedSince;
+  // It answers by another path: it left at least one question of an hour ago unanswered by this one, and the last.
+  const newest = heard.at(-1);
+  return newest && elapsed(last.at, newest.at) > 1.5 * askEvery ? shifted(last.at, askEvery) : undefined;
 }
 
 function isHeard(reach: Reach | undefined, now: Instant): boolean {

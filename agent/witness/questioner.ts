@@ -3,7 +3,7 @@ import { type Instant, type Millis, sleep } from "../base/clock.ts";
 import type { LanAnswer } from "../judgement/lan-answer.ts";
 import { type Counted, counting, isComplete, isEnough, type LanReport, noneCounted } from "../judgement/lan-silence.ts";
 import type { Announcement } from "./announcement.ts";
-import type { Calibration } from "./calibration.ts";
+import type { Calibration, QuietPath } from "./calibration.ts";
 import type { AskGateway } from "./gateway.ts";
 import { isDirect } from "./lan.ts";
 import { QuestionPort, type QuestionPortDeps, type ReceivedAnswer } from "./question-port.ts";
@@ -151,6 +151,15 @@ export class Questioner {
     const enough = [...this.#dead].filter(([, { counted }]) => isEnough(counted));
     const [first] = enough.map(([path, { since }]) => ({ path, since })).sort((a, b) => a.since.mono - b.since.mono);
     return first;
+  }
+
+  /**
+   * A path on which boards that run no longer answer this leader; undefined if there is none, if no board is asked, or
+   * if questions cannot be sent at all.
+   */
+  get quietPath(): QuietPath | undefined {
+    if (this.#targets === undefined || this.#port.problem !== undefined) return undefined;
+    return this.#deps.calibration.quietPath(this.#ambient.clock.now());
   }
 
   /** Asks until the signal aborts. Only the calibration is kept after that, because another board may lead by then. */

@@ -68,6 +68,47 @@ test("the census names the boards that were asked in vain, and those that announ
   expect(calibration.census(boards, at(day)).mute).toEqual([]);
 });
 
+describe("a leader whose LAN port fails in calm", () => {
+  const hour = 3600;
+  const heardBy = (...paths: readonly string[]): Calibration => {
+    const calibration = new Calibration();
+    for (const board of ["pi-2", "pi-3"])
+      for (const path of paths) calibration.heard(board, { key: board, path, at: at(0) });
+    return calibration;
+  };
+  const askInVain = (calibration: Calibration, boards: readonly string[]): void => {
+    for (const seconds of [0, 5, 15, 35]) for (const board of boards) calibration.tried(board, at(hour + seconds));
+  };
+
+  test("knows it half a minute after the next hourly question", () => {
+    const calibration = heardBy("eth0");
+    expect(calibration.quietPath(at(hour))).toBeUndefined();
+    askInVain(calibration, ["pi-2", "pi-3"]);
+    expect(calibration.quietPath(at(hour + 36))).toEqual({ path: "eth0", since: at(hour) });
+  });
+
+  test("hears one board again, so the fault is not its own", () => {
+    const calibration = heardBy("eth0");
+    askInVain(calibration, ["pi-2", "pi-3"]);
+    calibration.heard("pi-3", { key: "pi-3", path: "eth0", at: at(hour + 75) });
+    expect(calibration.quietPath(at(hour + 76))).toBeUndefined();
+  });
+
+  test("does not blame its port because of one quiet board", () => {
+    const calibration = heardBy("eth0");
+    askInVain(calibration, ["pi-2"]);
+    expect(calibration.quietPath(at(hour + 36))).toBeUndefined();
+  });
+
+  test("knows it although the boards still answer by another path", () => {
+    const calibration = heardBy("eth0", "wlan0");
+    for (const hours of [1, 2])
+      for (const board of ["pi-2", "pi-3"])
+        calibration.heard(board, { key: board, path: "wlan0", at: at(hours * hour) });
+    expect(calibration.quietPath(at(2 * hour))).toMatchObject({ path: "eth0", since: { mono: at(hour).mono } });
+  });
+});
+
 describe("a board that answers by two paths", () => {
   const heard = (...answers: readonly (readonly [path: string, hours: number, key?: string])[]): Calibration => {
     const calibration = new Calibration();
