@@ -4,7 +4,7 @@ import type { HoldScope } from "../../../agent/holds/holds.ts";
 import { SeededRandom } from "../../support/seeded-random.ts";
 import { unlimited } from "../unlimited-controls.ts";
 import type { Edge, Impairment } from "./edge.ts";
-import type { Span, TroubleKind } from "./history.ts";
+import type { Confirmation, Span, TroubleKind } from "./history.ts";
 import { leasePath } from "./recorder.ts";
 import { type Fault, type Lane, type Schedule, type Setting, settled } from "./schedule.ts";
 import type { SimBoard } from "./sim-board.ts";
@@ -99,6 +99,9 @@ export class Faults {
       case "hold":
         void this.#hold(fault);
         break;
+      case "confirmed dead":
+        for (const board of this.#of(fault.board)) this.#confirm(board);
+        break;
       default:
         fault satisfies never;
     }
@@ -154,6 +157,25 @@ export class Faults {
         ? await controls?.thaw(scopeOf(what.freeze), author, false)
         : await controls?.resume(what.pause, author, false);
     if (effect?.outcome !== "done") time.at(time.now + 5000, () => void this.#release(what, author));
+  }
+
+  /** Repeats the order until it succeeds, or the operator sees that the board has power. */
+  #confirm(board: SimBoard): void {
+    if (board.isOn) return;
+    const { name } = board.plate;
+    const { recorder, time } = this.#site;
+    const confirmation: Confirmation = { board: name, from: time.now, doneAt: undefined };
+    recorder.history.confirmations.push(confirmation);
+    const author = { by: "ops:sim", reason: "it has no power" };
+    const order = async (): Promise<void> => {
+      if (board.isOn || time.now >= this.#calmAt) return;
+      const agent = this.#site.leader?.agent;
+      const effect = await (agent && unlimited(agent.agent.siteControls).confirmBoardDead(name, author, false));
+      recorder.note(`. confirmed dead: ${JSON.stringify(effect)}`);
+      if (effect?.outcome === "done") confirmation.doneAt = time.now;
+      else time.at(time.now + 5000, () => void order());
+    };
+    void order();
   }
 
   /** Runs something after a delay, but no later than the beginning of the calm. */

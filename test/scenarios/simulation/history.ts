@@ -98,6 +98,14 @@ export interface OrderedHold {
   until: Millis;
 }
 
+/** An operator's first order that confirms a board dead, which stands until the board gives a sign of life. */
+export interface Confirmation {
+  readonly board: string;
+  readonly from: Millis;
+  /** When the operator had the answer that it is done; undefined without one. */
+  doneAt: Millis | undefined;
+}
+
 /** The events as observed by the API server and the network. None is reported by an agent. */
 export interface History {
   readonly setting: Setting;
@@ -119,6 +127,7 @@ export interface History {
   readonly restores: Millis[];
   /** Holds that were confirmed to operators. */
   readonly holds: OrderedHold[];
+  readonly confirmations: Confirmation[];
   /** Releases of the safety valve, from the order until they are certainly over. */
   readonly releases: { readonly from: Millis; until: Millis }[];
   /** Log entries at level "error", and uncaught errors. */
@@ -139,6 +148,7 @@ export const emptyHistory = (setting: Setting): History => ({
   outages: [],
   restores: [],
   holds: [],
+  confirmations: [],
   releases: [],
   complaints: [],
 });

@@ -268,6 +268,60 @@ function deadKubelet(how: How): readonly Fault[] {
 }
 
 /**
+ * An operator confirms that a board without power is dead, and at about that time the leader changes or loses its link, the
+ * store is restored, or the board gets its power back.
+ */
+function confirmedBoard(how: How): readonly Fault[] {
+  const dies = how.between(90_000, 150_000);
+  const { name: board } = how.one(how.setting.boards);
+  const at = dies + how.between(45_000, 150_000);
+  const back = how.happens(0.7) ? at - dies + how.between(500, 40_000) : undefined;
+  const nearby = (): number => at + how.between(-3000, 8000);
+  const healing = how.one(["late", "reset"] as const);
+  const what = how.one(["restart", "cut", "power", "pause", "stall", "slow", "restore", "nothing"] as const);
+  const troubles: Record<typeof what, () => readonly Fault[]> = {
+    restart: () => [restart(nearby(), how)],
+    cut: () => [
+      {
+        at: nearby(),
+        is: "cut",
+        board: "leader",
+        lane: "agent",
+        how: "silent",
+        for: how.between(5000, 90_000),
+        healing,
+      },
+    ],
+    power: () => [{ ...powerCut(nearby(), "leader", how), for: how.between(5000, 60_000) } as Fault],
+    pause: () => [
+      { at: nearby(), is: "pause", board: "leader", for: how.between(2000, 60_000), waking: "answers first" },
+    ],
+    stall: () => [
+      { at: nearby(), is: "watches stalled", board: "leader", lane: "agent", for: how.between(5000, 80_000), healing },
+    ],
+    slow: () => [
+      { at: nearby(), is: "slow", board: "leader", lane: "agent", delay: how.one([300, 2000]), for: 60_000 },
+    ],
+    restore: () => [
+      { at: nearby(), is: "api restored", age: how.between(500, 60_000), for: how.between(500, 20_000), how: "crash" },
+    ],
+    nothing: () => [],
+  };
+  return [
+    {
+      at: dies,
+      is: "power cut",
+      board,
+      for: back,
+      cache: how.one(["none", "recent", "all"] as const),
+      wakesIn: undefined,
+    },
+    { at, is: "confirmed dead", board },
+    ...troubles[what](),
+  ];
+}
+
+/**
  * Harmful combinations of faults that rarely arise by chance. Each gets new random times, and is added to a schedule's
  * other faults.
  */
@@ -289,11 +343,15 @@ export const motifs = {
   "unheard site": unheardSite,
   "dead kubelet": deadKubelet,
   "refused heartbeats": refusedHeartbeats,
+  "confirmed board": confirmedBoard,
 } as const satisfies Record<string, (how: How) => readonly Fault[]>;
 
 export type Motif = keyof typeof motifs;
 
-/** Drawn apart ("cut board" and "broken LAN" where there is a LAN, and "flapping site"), or played only if a wish names them. */
+/**
+ * Drawn apart ("cut board" and "broken LAN" where there is a LAN, "flapping site" and "confirmed board"), or played only if a
+ * wish names them.
+ */
 const apart: readonly Motif[] = [
   "cut board",
   "broken LAN",
@@ -302,6 +360,7 @@ const apart: readonly Motif[] = [
   "unheard site",
   "dead kubelet",
   "refused heartbeats",
+  "confirmed board",
 ];
 
 /** The motifs among which a schedule draws. */

@@ -230,6 +230,15 @@ const list = {
     wishes: { motif: "dark zone", policy: "evidence", boards: 5, lan: "apart" },
     breaks: one("agent/controllers/node-lifecycle/zones/zone-hold.ts", "if (left >= 0) holds", "if (left > 1e9) holds"),
   },
+  "a word about a board that outlives its return": {
+    noticedBy: "confirmed",
+    wishes: { motif: "confirmed board", policy: "evidence", boards: 3 },
+    breaks: one(
+      "agent/controllers/node-lifecycle/out-of-service/mark.ts",
+      'mark.heartbeat === signs.heartbeat ? "silent" : "heard"',
+      'mark.heartbeat === signs.heartbeat ? "silent" : "silent"',
+    ),
+  },
   "a hold without an end": {
     noticedBy: "converged",
     wishes: { motif: "broken LAN", policy: "evidence", boards: 5, lan: "apart" },

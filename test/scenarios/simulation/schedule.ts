@@ -116,6 +116,11 @@ export type Fault = { readonly at: Millis } & (
       readonly for: Millis;
       readonly takenBack: boolean;
     }
+  /**
+   * An operator who stands beside a board without power confirms to the leader that it is dead, and repeats the order
+   * until it is done or the board has power again.
+   */
+  | { readonly is: "confirmed dead"; readonly board: string }
 );
 
 export interface Schedule {
@@ -159,6 +164,7 @@ export function scheduleOf(seed: number, random: SeededRandom, wishes: Wishes = 
   const { one, between, happens } = drawsOf(random);
   const ofLan = new SeededRandom(seed ^ 0x1a4);
   const ofFlaps = drawsOf(new SeededRandom(seed ^ 0xf1a9));
+  const ofOrders = drawsOf(new SeededRandom(seed ^ 0x0dde));
 
   const drawn = happens(0.04) ? 20 : one(sizes);
   const count = wishes.boards ?? drawn;
@@ -199,6 +205,7 @@ export function scheduleOf(seed: number, random: SeededRandom, wishes: Wishes = 
     ...Array.from({ length: chances }, () => faultOf(how)),
     ...(wishes.motif === undefined && happens(0.35) ? Array.from({ length: between(1, 3) }, () => holdOf(how)) : []),
     ...(wishes.motif === undefined && ofFlaps.happens(0.15) ? motifs["flapping site"]({ ...how, ...ofFlaps }) : []),
+    ...(wishes.motif === undefined && ofOrders.happens(0.15) ? motifs["confirmed board"]({ ...how, ...ofOrders }) : []),
     ...(wishes.motif === undefined && setting.lan !== "none" ? cutOnLan({ ...how, ...drawsOf(ofLan) }) : []),
   ]
     .filter(({ at }) => at < calmAt)

@@ -3,6 +3,7 @@ import type { History } from "../history.ts";
 import { actsOf } from "./acts.ts";
 import { checkBlindness } from "./blindness.ts";
 import { checkBudget } from "./budget.ts";
+import { checkConfirmed, isConfirmed } from "./confirmed.ts";
 import { checkGain } from "./gain.ts";
 import { Hearing } from "./hearing.ts";
 import { checkHolds } from "./holds.ts";
@@ -16,7 +17,8 @@ import { checkWitnessed } from "./witnessed.ts";
 
 /** All violations in a history. */
 export function checkHistory(history: History, end: Millis): readonly string[] {
-  const acts = actsOf(history);
+  const all = actsOf(history);
+  const acts = all.filter((act) => !isConfirmed(history, act));
   const terms = termsOf(history);
   const hearings = new Map([...history.processes].map(([id, process]) => [id, new Hearing(process, end)]));
   return [
@@ -32,5 +34,6 @@ export function checkHistory(history: History, end: Millis): readonly string[] {
     ...checkGain(history, acts),
     ...checkHolds(history, acts),
     ...checkSafetyValve(history, acts),
+    ...checkConfirmed(history, all),
   ];
 }

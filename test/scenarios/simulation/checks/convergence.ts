@@ -6,6 +6,7 @@ import type { SimBoard } from "../sim-board.ts";
 import type { Site } from "../site.ts";
 import { judging } from "../site-config.ts";
 import { lifecycleTaints } from "./acts.ts";
+import { isStanding } from "./confirmed.ts";
 import { termsOf } from "./terms.ts";
 
 const unreachable = "node.kubernetes.io/unreachable";
@@ -72,12 +73,16 @@ function checkPods(
   taints: readonly string[],
 ): readonly string[] {
   const isTainted = taints.some((taint) => lifecycleTaints.includes(taint));
-  const { setting } = recorder.history;
+  const { setting, confirmations } = recorder.history;
   return Object.entries(tolerances).flatMap(([kind, seconds]) => {
     const name = `${kind}-${plate.name}`;
     const text = api.stored(`pods/default/${name}`);
     const { metadata, status } = text === undefined ? {} : JSON.parse(text);
     const isDeleted = metadata === undefined || metadata.deletionTimestamp !== undefined;
+    if (!isManaged && confirmations.some(({ board }) => board === plate.name)) {
+      const isOver = metadata === undefined || !isStanding(recorder.history, plate.name);
+      return isOver ? [] : [`converged: ${name} is still there, although its board was confirmed to be dead`];
+    }
     const isReady = status?.conditions?.some(
       (one: { type: string; status: string }) => one.type === "Ready" && one.status === "True",
     );

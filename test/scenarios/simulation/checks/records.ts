@@ -8,12 +8,13 @@ import { type Act, actsOf, actText } from "./acts.ts";
 /** A board with this many records may have deleted older ones. */
 const mayBeFull = 300;
 
-const recordedAs: Readonly<Record<Act["is"], string | undefined>> = {
-  unknown: "board-marked",
-  taint: "board-tainted",
-  evict: "pod-evicted",
+const recordedAs: Readonly<Record<Act["is"], readonly string[]>> = {
+  unknown: ["board-marked"],
+  taint: ["board-tainted"],
+  // By the taint, or by Pod GC once an operator has confirmed that the board is dead.
+  evict: ["pod-evicted", "pod-collected"],
   // These follow from a marked board, and are only counted.
-  unready: undefined,
+  unready: [],
 };
 
 /**
@@ -21,7 +22,7 @@ const recordedAs: Readonly<Record<Act["is"], string | undefined>> = {
  * that its process received the answer and was not lost; and no record reports an act that did not take effect.
  */
 export function checkRecords({ recorder: { history }, boards }: Site): readonly string[] {
-  const acts = actsOf(history).filter(({ is }) => recordedAs[is] !== undefined);
+  const acts = actsOf(history).filter(({ is }) => recordedAs[is].length > 0);
   return boards.flatMap((board) => {
     const { name } = board.plate;
     const own = acts.filter(({ process }) => history.processes.get(process)?.board === name);
@@ -33,10 +34,10 @@ export function checkRecords({ recorder: { history }, boards }: Site): readonly 
       const isCertain = act.isDone && act.isAnswered && history.processes.get(act.process)?.isLost === false;
       // The deletion of a pod that no kubelet has started leaves no record.
       const isRecorded = act.is !== "evict" || act.isOnRunning;
-      return isCertain && isRecorded && !taken(recorded, `${recordedAs[act.is]} ${act.uid}`);
+      return isCertain && isRecorded && !recordedAs[act.is].some((one) => taken(recorded, `${one} ${act.uid}`));
     });
     // A pod that is gone counts as evicted. A taint may replace another one, which is not a new act.
-    const met = countOf(own.filter(isMet).map(({ is, uid }) => `${recordedAs[is]} ${uid}`));
+    const met = countOf(own.filter(isMet).flatMap(({ is, uid }) => recordedAs[is].map((one) => `${one} ${uid}`)));
     const invented = done.filter(({ act, on }) => act !== "board-tainted" && !taken(met, `${act} ${on.uid}`));
     return [
       ...missing.map((act) => `records: ${actText(act)} has none on ${name}`),
@@ -62,6 +63,6 @@ function countOf(keys: readonly string[]): Map<string, number> {
 /** Takes one of them; false if none is left. */
 function taken(counts: Map<string, number>, key: string): boolean {
   const left = counts.get(key) ?? 0;
-  counts.set(key, left - 1);
+  if (left > 0) counts.set(key, left - 1);
   return left > 0;
 }
