@@ -88,7 +88,7 @@ export const taintEviction = ({
      * the pod has left the cache, and so has its board         | the pod, unless its deletion was sent
      * the board has left the cache, and the timer has expired  | the Node
      * the deletion is doubted                                  | the Node, the pod, the Lease if out of service
-     * the deletion met a conflict, and the caches are live     | the pod
+     * the deletion met a conflict, and the caches are live     | the Node, the pod
      * the gain is all that the eviction still depends on       | the namespace, volumes (`Prospects`)
      */
     async observe(key, site, memory) {
@@ -104,10 +104,12 @@ export const taintEviction = ({
       const { shut } = valve(site.now, seen.pod.metadata.namespace);
       const hold = thaw.holdOn(holds, { board, node: seen.node }, site);
       const { isDoubted = false, metConflict = false } = memory?.deletion ?? {};
-      const read = seen.node && memory && isDoubted ? await nodeOf(seen.node, memory, site) : undefined;
+      // A pod that was written since belongs to a board that may be back, which a watch may be late to show.
+      const isToRead = isDoubted || (metConflict && link.live);
+      const read = seen.node && memory && isToRead ? await nodeOf(seen.node, memory, site) : undefined;
       const node = read ?? seen.node;
-      const taints = node && isDoubted ? noExecuteTaints(node) : seen.taints;
-      const live = isDoubted || (metConflict && link.live) ? await livePod(seen.pod, site) : undefined;
+      const taints = node && isToRead ? noExecuteTaints(node) : seen.taints;
+      const live = isToRead ? await livePod(seen.pod, site) : undefined;
       const newest = live === "gone" ? undefined : live;
       const pod = newest ? reduced(newest, taints) : seen.pod;
       if (node === undefined)

@@ -309,6 +309,17 @@ describe("a pod that another client changes", () => {
     expect(site.exists("web")).toBe(true);
   });
 
+  test("is kept if its board is back, although no watch has shown that yet", async () => {
+    const site = lost();
+    await site.run("99s");
+    site.link = "half-open";
+    site.revive("pi");
+    overwrite(site);
+    await site.run("20s");
+    expect(deletions(site)).toEqual([]);
+    expect(site.fetched).toContain("nodes pi");
+  });
+
   test("is evicted in any state for a taint that a person set", async () => {
     const site = lost(a);
     const { sent } = race(site, "delete", 100);
