@@ -157,8 +157,9 @@ export class ValveBook {
   saw(text: string | undefined, { lease, written }: Pick<LeaseAnnotations, "lease" | "written">): void {
     const found = this.#leads ? undefined : decodeValve(text, written);
     if (found === undefined) return;
-    const isRestored = this.#own?.lease === lease && this.#own.valve.total > found.total;
-    if (isRestored) return;
+    // An earlier Lease than the one that this board remembers may come from a backup as well.
+    const isOfSite = this.#own?.lease === lease || this.#deps.memory.wasRestored;
+    if (isOfSite && this.#own !== undefined && this.#own.valve.total > found.total) return;
     this.#own = { valve: found, lease, at: this.#ambient.clock.now() };
     this.#deps.memory.write(this.#own, "when due");
   }

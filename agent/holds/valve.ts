@@ -167,7 +167,9 @@ const trusted: Millis = 180_000;
  * the acts of the last hour are unknown, except on a site that has never had a leader.
  */
 export function valveAtStart({ found, own, lease, isFirst, isRestored }: KnownValve, now: Instant): Valve {
-  const isNewer = own !== undefined && own.lease === lease && own.valve.total > (found?.total ?? 0);
+  // A backup may also hold an earlier Lease than the one that this board remembers, if that was deleted since.
+  const isOfSite = own !== undefined && (own.lease === lease || isRestored);
+  const isNewer = isOfSite && own.valve.total > (found?.total ?? 0);
   const best = isNewer ? withActsOf(own.valve, found) : (found ?? own?.valve ?? newValve);
   const isRecent = own !== undefined && elapsed(own.at, now) < trusted;
   const isKnown =

@@ -724,6 +724,22 @@ describe("a Lease that was restored from a backup", () => {
     expect(await board.lead().act("c", "d")).toBe(1);
   });
 
+  test("does not refill the valve if the backup holds the Lease that a person has deleted since", async () => {
+    const disk = new Disk();
+    const board = new Board(undefined, undefined, disk).lead({ isFirst: true });
+    await board.act("a");
+    const backup = board.lease.text;
+    board.lease.uid = "lease-2";
+    board.lead();
+    await board.act("b", "c");
+    board.book.end();
+    board.memory.restored();
+    board.lease.uid = "lease-1";
+    board.lease.text = backup;
+    board.read();
+    expect(await board.lead().act("d")).toBe(0);
+  });
+
   test("is not affected by what this board remembers of another cluster", async () => {
     const disk = new Disk();
     const board = new Board(undefined, undefined, disk).lead({ isFirst: true });
