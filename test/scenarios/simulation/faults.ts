@@ -99,6 +99,9 @@ export class Faults {
       case "hold":
         void this.#hold(fault);
         break;
+      case "step down":
+        void this.#stepDown(fault);
+        break;
       case "confirmed dead":
         for (const board of this.#of(fault.board)) this.#confirm(board);
         break;
@@ -159,19 +162,29 @@ export class Faults {
     if (effect?.outcome !== "done") time.at(time.now + 5000, () => void this.#release(what, author));
   }
 
+  async #stepDown({ to, holdOff }: Extract<Fault, { is: "step down" }>): Promise<void> {
+    const { recorder, leader } = this.#site;
+    const author = { by: "ops:sim", reason: "drill" };
+    const controls = leader?.agent && unlimited(leader.agent.agent.siteControls);
+    recorder.note(`. stepped down: ${JSON.stringify(await controls?.stepDown(to, holdOff, author, false))}`);
+  }
+
   /** Repeats the order until it succeeds, or the operator sees that the board has power. */
   #confirm(board: SimBoard): void {
     if (board.isOn) return;
     const { name } = board.plate;
     const { recorder, time } = this.#site;
-    const confirmation: Confirmation = { board: name, from: time.now, doneAt: undefined };
-    recorder.history.confirmations.push(confirmation);
+    const { confirmations } = recorder.history;
     const author = { by: "ops:sim", reason: "it has no power" };
     const order = async (): Promise<void> => {
-      if (board.isOn || time.now >= this.#calmAt) return;
       const agent = this.#site.leader?.agent;
+      if (board.isOn || time.now >= this.#calmAt) return;
+      const confirmation: Confirmation = { board: name, from: time.now, doneAt: undefined };
+      if (agent) confirmations.push(confirmation);
       const effect = await (agent && unlimited(agent.agent.siteControls).confirmBoardDead(name, author, false));
       recorder.note(`. confirmed dead: ${JSON.stringify(effect)}`);
+      // An order that is refused has no effect. One that fails, or whose answer never comes, may have one.
+      if (effect?.outcome === "refused") confirmations.splice(confirmations.indexOf(confirmation), 1);
       if (effect?.outcome === "done") confirmation.doneAt = time.now;
       else time.at(time.now + 5000, () => void order());
     };

@@ -98,7 +98,7 @@ export interface OrderedHold {
   until: Millis;
 }
 
-/** An operator's first order that confirms a board dead, which stands until the board gives a sign of life. */
+/** An operator's order that confirms a board dead, which stands until the board gives a sign of life. */
 export interface Confirmation {
   readonly board: string;
   readonly from: Millis;

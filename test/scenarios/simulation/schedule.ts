@@ -121,6 +121,8 @@ export type Fault = { readonly at: Millis } & (
    * until it is done or the board has power again.
    */
   | { readonly is: "confirmed dead"; readonly board: string }
+  /** An operator orders the leader to leave the Lease to the others, or to one of them, and does not repeat the order. */
+  | { readonly is: "step down"; readonly to: string | undefined; readonly holdOff: Millis }
 );
 
 export interface Schedule {
@@ -206,6 +208,7 @@ export function scheduleOf(seed: number, random: SeededRandom, wishes: Wishes = 
     ...(wishes.motif === undefined && happens(0.35) ? Array.from({ length: between(1, 3) }, () => holdOf(how)) : []),
     ...(wishes.motif === undefined && ofFlaps.happens(0.15) ? motifs["flapping site"]({ ...how, ...ofFlaps }) : []),
     ...(wishes.motif === undefined && ofOrders.happens(0.15) ? motifs["confirmed board"]({ ...how, ...ofOrders }) : []),
+    ...(wishes.motif === undefined && ofOrders.happens(0.15) ? [stepDownOf({ ...how, ...ofOrders })] : []),
     ...(wishes.motif === undefined && setting.lan !== "none" ? cutOnLan({ ...how, ...drawsOf(ofLan) }) : []),
   ]
     .filter(({ at }) => at < calmAt)
@@ -306,6 +309,13 @@ export function holdOf({ one, between, happens, setting, calmAt }: How): Fault {
   const what = happens(0.7) ? { freeze: one(scopes) } : { pause: one(pausable) };
   return { at, is: "hold", what, for: between(10_000, calmAt - at), takenBack: happens(0.5) };
 }
+
+const stepDownOf = ({ one, between, happens, setting, calmAt }: How): Fault => ({
+  at: between(settled, calmAt - 30_000),
+  is: "step down",
+  to: happens(0.5) ? one(setting.boards).name : undefined,
+  holdOff: between(5000, 60_000),
+});
 
 /** At least one board must survive; because "leader" is not known yet, two are spared. */
 function withSurvivor(faults: readonly Fault[], { boards }: Setting): readonly Fault[] {
