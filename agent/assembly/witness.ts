@@ -35,13 +35,13 @@ export function witnessOf(
   of: Pick<LeaderCalibrationDeps, "leader" | "read">,
 ): LanWitness | undefined {
   if (!isUsed(config)) return undefined;
-  const { lan, keyFile, kubeletFile, askKubelet, askGateway, paths, addresses } = witness;
+  const { lan, keyFile, kubeletFile, askKubelet, askGateway, paths, everyoneOn, addresses } = witness;
   const { site, board, judgement } = config;
   const port = judgement.witnessPort;
   const key = BoardKey.kept(keyFile, ambient.log);
   const kubelet = new KubeletHealth(ambient, { ask: askKubelet, file: kubeletFile, bootId });
   const calibration = new Calibration();
-  const asking = { lan, paths, site: site.name, calibration };
+  const asking = { lan, paths, everyoneOn, site: site.name, calibration };
   const answerer = new Answerer(ambient, { lan, port, site: site.name, board: board.node, bootId, key, kubelet });
   return {
     calibration,

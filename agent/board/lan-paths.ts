@@ -61,6 +61,22 @@ const paths6 = (text: string): Route[] =>
     };
   });
 
+/** How many IPv4 networks of one interface are reached by their broadcast addresses. */
+const maxNetworks = 2;
+
+/**
+ * The addresses that reach every machine on an interface, whatever addresses those have: the broadcast address of each of its
+ * IPv4 networks, and the group of all IPv6 nodes. Empty for a network behind a router.
+ */
+export function everyoneOn(read: ReadFact, path: string): readonly string[] {
+  const networks = routes4(read("/proc/net/route") ?? "").filter(
+    ({ name, isDirect, length }) => name === path && isDirect && length > 0 && length <= 30,
+  );
+  const four = networks.slice(0, maxNetworks).map(({ destination, mask }) => textOf((destination | ~mask) >>> 0));
+  const hasSix = routes6(read("/proc/net/ipv6_route") ?? "").some(({ name, isDirect }) => name === path && isDirect);
+  return [...four, ...(hasSix ? [`ff02::1%${path}`] : [])];
+}
+
 /**
  * The default router of this machine, if it is on the interface of this path. A router behind another interface, such
  * as a modem, says nothing about the LAN.

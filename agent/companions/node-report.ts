@@ -56,7 +56,7 @@ const period: Millis = 15_000;
 const conditionsEvery: Millis = 300_000;
 /** Minimum interval between writes of the standby annotation. */
 const standbyEvery: Millis = 60_000;
-/** Interval between checks of the board's own addresses, on which the witness annotation depends. */
+/** Minimum interval between writes of the witness annotation, which depends on the board's addresses. */
 const announceEvery: Millis = 60_000;
 /** A condition that was already True at the start is cleared only after the sensors have been read for this long. */
 const sensorsSettle: Millis = 660_000;
@@ -74,6 +74,8 @@ const suspicion: Millis = 86_400_000;
  */
 const collisionLasts: Millis = 1_800_000;
 const pauses = { first: 30_000, max: 900_000 };
+/** The pause after a failure of the link, so that a new address is announced soon after the link is back. */
+const linkPause: Millis = 30_000;
 /** Time limit for the write on shutdown. */
 const farewellTimeout: Millis = 1_500;
 
@@ -128,7 +130,7 @@ export class NodeReport implements Companion {
         // `ApiLink` reports errors of the link.
         const isFirst = this.#failures === 1;
         log[isFirst && !isOfLink(error) ? "warn" : "debug"]("report on the board's Node not written", { error });
-        pause = jitter(random, backoff(this.#failures, pauses), 0.5);
+        pause = jitter(random, isOfLink(error) ? linkPause : backoff(this.#failures, pauses), 0.5);
       }
       await sleep(clock, pause, signal);
     }
@@ -141,10 +143,7 @@ export class NodeReport implements Companion {
     if (isOver(this.#verifiedAt, every, now)) await this.#verify(now, signal);
     this.#lookAtCache(now);
     // First, because a board that has not announced itself before its link fails cannot be asked on the LAN.
-    if (isOver(this.#announcedAt, announceEvery, now)) {
-      await this.#announce(signal);
-      this.#announcedAt = now;
-    }
+    if (isOver(this.#announcedAt, announceEvery, now)) await this.#announce(now, signal);
     const wanted = this.#deps.conditions(now);
     const changed = wanted?.filter((condition) => this.#isDue(condition, now)) ?? [];
     if (changed.length > 0 && isOver(this.#conditionsAt, conditionsEvery, now)) {
@@ -238,13 +237,14 @@ export class NodeReport implements Companion {
     this.#remember({ ...written, standby });
   }
 
-  async #announce(signal: AbortSignal): Promise<void> {
+  async #announce(now: Instant, signal: AbortSignal): Promise<void> {
     const written = this.#written ?? neverWritten;
     const witness = this.#deps.announcement();
     if (witness !== written.witness) {
       const annotations = { [witnessAnnotation]: witness ?? null };
       await this.#patch({ metadata: { uid: written.uid, annotations } }, {}, signal);
       this.#remember({ ...written, witness });
+      this.#announcedAt = now;
     }
     this.#own = witness;
   }

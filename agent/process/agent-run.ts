@@ -7,7 +7,7 @@ import { TaskGroup } from "../base/concurrency/tasks.ts";
 import type { Io } from "../base/io.ts";
 import type { Progress } from "../base/progress.ts";
 import { bootId, hardware } from "../board/facts.ts";
-import { gatewayOn, lanPaths } from "../board/lan-paths.ts";
+import { everyoneOn, gatewayOn, lanPaths } from "../board/lan-paths.ts";
 import { localAddresses } from "../board/local-addresses.ts";
 import { readFact } from "../board/read-fact.ts";
 import { readLines } from "../board/read-lines.ts";
@@ -162,6 +162,7 @@ export class AgentRun {
         kubeletFile: kubeletFileIn(config.state.folder),
         askGateway: gatewayByTcp(this.#ambient.clock, (path) => gatewayOn(readFact, path)),
         paths: () => lanPaths(readFact),
+        everyoneOn: (path) => everyoneOn(readFact, path),
         askKubelet: ofRoot(healthz(this.#ambient.clock), this.#ambient.clock, readLines),
         addresses: () => localAddresses(readFact),
       },

@@ -10,6 +10,8 @@ export interface QuestionPortDeps {
   readonly lan: Lan;
   /** Reads how this machine reaches others now. */
   readonly paths: () => PathTo;
+  /** The addresses that reach everyone on a path, whatever addresses they have; none if there are none. */
+  readonly everyoneOn: (path: string) => readonly string[];
   readonly site: string;
 }
 
@@ -37,12 +39,16 @@ interface Asked {
   readonly paths: Set<string>;
   /** How many more answers are checked. */
   checks: number;
+  /** How many more answers are checked to questions that everyone on a network could read. */
+  openChecks: number;
 }
 
 interface SentQuestion {
   readonly question: Question;
   /** The path to the address to which it was sent. */
   readonly path: string;
+  /** Whether it was sent to everyone on that path. */
+  readonly isOpen: boolean;
 }
 
 /**
@@ -50,6 +56,8 @@ interface SentQuestion {
  * signature check, and anyone who sees the questions could send any number of them.
  */
 const maxChecks = maxAddresses + 8;
+/** The same for questions that were sent to everyone. Their wrong answers must not crowd out others. */
+const maxOpenChecks = 8;
 
 /**
  * Sends questions, and receives the signed answers to them. Each address of a board is sent a question of its own, so
@@ -91,7 +99,7 @@ export class QuestionPort {
   }
 
   ask(board: string, { key, port, addresses }: Announcement): void {
-    const { random, clock } = this.#ambient;
+    const { clock } = this.#ambient;
     const from = this.#port;
     if (from === undefined) return;
     this.#forget(board);
@@ -103,19 +111,38 @@ export class QuestionPort {
       isAnswered: false,
       paths: new Set(),
       checks: maxChecks,
+      openChecks: maxOpenChecks,
     };
     this.#asked.set(board, asked);
     for (const address of addresses) {
-      const nonce = Buffer.from(random.uuid().replaceAll("-", ""), "hex");
-      const question = { nonce, site: this.#deps.site, board };
-      const id = nonce.toString("hex");
-      asked.nonces.push(id);
-      this.#byNonce.set(id, { question, path: this.pathTo(address) });
-      from.send(encodeQuestion(question), { address, port }, (error) => {
+      const question = this.#question(board, asked, { path: this.pathTo(address), isOpen: false });
+      from.send(question, { address, port }, (error) => {
         asked.sent--;
         if (asked.sent === 0) this.#report(error);
       });
     }
+  }
+
+  /**
+   * Also asks everyone on these paths for a board that was just asked, because its address may have changed. Only an answer
+   * counts: that a question could not be sent, or brings wrong answers, shows nothing.
+   */
+  askEveryone(board: string, { port }: Announcement, paths: readonly string[]): void {
+    const [from, asked] = [this.#port, this.#asked.get(board)];
+    if (from === undefined || asked === undefined) return;
+    for (const path of paths)
+      for (const address of this.#deps.everyoneOn(path))
+        from.send(this.#question(board, asked, { path, isOpen: true }), { address, port }, () => {});
+  }
+
+  /** A new question about a board, to be recognised by its nonce. */
+  #question(board: string, asked: Asked, at: Pick<SentQuestion, "path" | "isOpen">): Uint8Array {
+    const nonce = Buffer.from(this.#ambient.random.uuid().replaceAll("-", ""), "hex");
+    const question = { nonce, site: this.#deps.site, board };
+    const id = nonce.toString("hex");
+    asked.nonces.push(id);
+    this.#byNonce.set(id, { question, ...at });
+    return encodeQuestion(question);
   }
 
   /** The path to an address in this round of questions. */
@@ -179,9 +206,10 @@ export class QuestionPort {
     const sent = answer && this.#byNonce.get(Buffer.from(answer.nonce).toString("hex"));
     const asked = sent && this.#asked.get(sent.question.board);
     if (answer === undefined || sent === undefined || asked === undefined) return;
-    const { question, path: askedBy } = sent;
-    if (asked.checks === 0 || asked.paths.has(askedBy)) return;
-    asked.checks--;
+    const { question, path: askedBy, isOpen } = sent;
+    if (asked.paths.has(askedBy) || (isOpen ? asked.openChecks : asked.checks) === 0) return;
+    if (isOpen) asked.openChecks--;
+    else asked.checks--;
     if (!isSigned(signedBytes(question, answer), answer.signature, asked.key)) return;
     asked.isAnswered = true;
     const path = this.pathTo(sender) === askedBy ? askedBy : undefined;

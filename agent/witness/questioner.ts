@@ -79,6 +79,8 @@ const maxCalibrated = 50;
  * For each path, the number of boards that are asked as controls in each round, among those that can be heard by it.
  */
 const controlsPerPath = 2;
+/** Maximum number of silent boards for which everyone on their networks is asked in one round. */
+const maxEveryone = 16;
 /** How many announcements are read in one round at least, and in how many rounds those of the largest site are. */
 const minRead = 200;
 const roundsToRead = 6;
@@ -110,6 +112,10 @@ export class Questioner {
   #round: Round | undefined;
   /** The boards in doubt that answered in the last round. */
   #answering: ReadonlySet<string> = new Set();
+  /** The boards in doubt that did not, although they were asked. */
+  #unanswering: ReadonlySet<string> = new Set();
+  /** The last board for which everyone was asked; empty if none was. */
+  #lastEveryone = "";
   #doubted: ReadonlySet<string> = new Set();
   /** The addresses of silent boards that another board announces as well, as far as the announcements were read. */
   readonly #shared = new Set<string>();
@@ -197,6 +203,7 @@ export class Questioner {
     const open = asked.filter(({ board }) => this.#isOpen(board));
     const own = new Set(open.length > 0 ? this.#deps.addresses() : []);
     if (open.length > 0) this.#findShared(open, targets);
+    this.#askEveryone(open, own, now);
     const ways = open.filter((one) => !this.#isShared(one, now)).map((one) => this.#wayTo(one, own, now));
     const controls = open.length > 0 ? this.#controls(targets, now, new Set(ways.flatMap(({ near }) => near))) : [];
     for (const board of due) {
@@ -234,6 +241,21 @@ export class Questioner {
       void this.#deps.askGateway(path).then((answers) => answers && gateways.add(path));
   }
 
+  /**
+   * Asks everyone on the networks of boards that left their last questions unanswered: their addresses may have changed
+   * while they could not announce the new ones.
+   */
+  #askEveryone(silent: readonly AnnouncedBoard[], own: ReadonlySet<string>, now: Instant): void {
+    const due = silent.filter(({ board }) => this.#unanswering.has(board));
+    const after = due.findIndex(({ board }) => board > this.#lastEveryone);
+    const inTurn = after < 0 ? due : [...due.slice(after), ...due.slice(0, after)];
+    for (const one of inTurn.slice(0, maxEveryone)) {
+      const paths = new Set(this.#wayTo(one, own, now).near.filter(isDirect));
+      this.#port.askEveryone(one.board, one.announced, [...paths]);
+      this.#lastEveryone = one.board;
+    }
+  }
+
   /** Asks a board in doubt; undefined if it cannot be asked. */
   #askDoubted(board: string, targets: QuestionTargets, isOpen: boolean): AnnouncedBoard | undefined {
     // A question that cannot be sent counts as well, because an earlier answer must not remain valid for ever without
@@ -261,6 +283,7 @@ export class Questioner {
     const heard = boards.filter((board) => this.#port.outcome(board) === "answered");
     const answered = new Set(heard.flatMap((board) => [...this.#port.pathsOf(board)]));
     this.#answering = new Set(heard);
+    this.#unanswering = new Set(doubted.filter((board) => this.#port.outcome(board) === "unanswered"));
     for (const [board, needed] of paths) {
       const at = this.#port.askedAt(board);
       if (this.#port.outcome(board) !== "unanswered" || at === undefined) continue;

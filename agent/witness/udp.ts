@@ -32,6 +32,7 @@ function bound(family: Family, port: number): Promise<Socket> {
     socket.once("error", fail);
     socket.bind(port, () => {
       socket.off("error", fail);
+      if (family === "udp4") socket.setBroadcast(true);
       resolve(socket);
     });
   });

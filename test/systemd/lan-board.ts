@@ -29,10 +29,14 @@ if (act === "answer") {
 
 const announced = parseAnnouncement(what);
 if (announced === undefined) throw new Error(`not an announcement: ${what}`);
-const port = new QuestionPort(ambient, { lan: udp, paths: () => () => "lan", site }, ({ board, statement }) => {
-  console.log(`${board}: kubelet ${statement.kubelet.is}`);
-  process.exit(0);
-});
+const port = new QuestionPort(
+  ambient,
+  { lan: udp, paths: () => () => "lan", everyoneOn: () => [], site },
+  ({ board, statement }) => {
+    console.log(`${board}: kubelet ${statement.kubelet.is}`);
+    process.exit(0);
+  },
+);
 await port.open(signal);
 port.ask(name, announced);
 setTimeout(() => process.exit(1), 3000);

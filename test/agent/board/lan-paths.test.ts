@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { gatewayOn, lanPaths } from "../../../agent/board/lan-paths.ts";
+import { everyoneOn, gatewayOn, lanPaths } from "../../../agent/board/lan-paths.ts";
 import { isDirect } from "../../../agent/witness/lan.ts";
 
 const head = "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT\n";
@@ -52,6 +52,22 @@ describe("the path to an address", () => {
     expect(lanPaths(() => undefined)("192.168.7.3")).toBe("192.168.7.0/24");
     const garbage = lanPaths(() => `eth0 zz 11 \n\n0\n${any} zz ${any} 00 ${any} x x x x eth0\n${any} 81`);
     expect([garbage("192.168.7.3"), garbage("fd00::3")]).toEqual(["192.168.7.0/24", "fd00:0:0:0::/64"]);
+  });
+});
+
+describe("everyone on an interface", () => {
+  test.each([
+    ["of the LAN, in both families", byLan + lan, routes6, "eth0", ["192.168.7.255", "ff02::1%eth0"]],
+    ["of a LAN without IPv6", byLan + lan, "", "eth0", ["192.168.7.255"]],
+    ["of a tunnel to one machine", lan + tunnel, routes6, "wg0", []],
+    ["behind a router", byLan + lan, routes6, "10.1.2.0/24", []],
+  ] as const)("%s", (_where, routes, of6, path, addresses) => {
+    expect(everyoneOn(reading(routes, of6), path)).toEqual(addresses);
+  });
+
+  test("is nobody where the routes cannot be read, or are not routes", () => {
+    expect(everyoneOn(() => undefined, "eth0")).toEqual([]);
+    expect(everyoneOn(() => `eth0 zz 11 \n\n0\n${any} zz ${any} 00 ${any} x x x x eth0`, "eth0")).toEqual([]);
   });
 });
 

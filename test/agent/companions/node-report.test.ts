@@ -225,6 +225,21 @@ test("a board announces once where it answers on the LAN, and again when that ch
   expect(site.announced).toBe("key at 192.168.7.19");
 });
 
+test("a board announces a new address within seconds, and within a minute after a long outage", async () => {
+  const site = new Story();
+  site.announcement = "key at 192.168.7.3";
+  await site.clock.advance("10m");
+  site.announcement = "key at 192.168.7.4";
+  await site.clock.advance("16s");
+  expect(site.announced).toBe("key at 192.168.7.4");
+  site.failure = refusal(0, "Timeout");
+  site.announcement = "key at 192.168.7.5";
+  await site.clock.advance("3h");
+  site.failure = undefined;
+  await site.clock.advance("46s");
+  expect(site.announced).toBe("key at 192.168.7.5");
+});
+
 test("a board whose conditions are refused announces itself all the same", async () => {
   const site = new Story();
   site.conditionsRefused = refusal(403, "Forbidden");

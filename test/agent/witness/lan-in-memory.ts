@@ -57,7 +57,17 @@ export class LanInMemory {
   write(datagram: Uint8Array, from: string, to: string): void {
     this.sent.push({ datagram, from, to });
     if (!this.isUp || this.loses() || this.unplugged.has(addressOf(from)) || this.unplugged.has(addressOf(to))) return;
-    this.#ports.get(to)?.receive(datagram, (answer) => this.write(answer, to, from), addressOf(from));
+    for (const at of this.#receivers(to))
+      this.#ports.get(at)?.receive(datagram, (answer) => this.write(answer, at, from), addressOf(from));
+  }
+
+  /** Where a datagram arrives: an address that ends in 255 is that of everyone on its network. */
+  #receivers(to: string): readonly string[] {
+    const [address, number] = [addressOf(to), to.slice(to.indexOf(":"))];
+    if (!address.endsWith(".255")) return [to];
+    return [...this.#ports.keys()].filter(
+      (at) => at.endsWith(number) && networkOf(at) === networkOf(address) && !this.unplugged.has(addressOf(at)),
+    );
   }
 
   /** The port's socket fails. */

@@ -60,6 +60,7 @@ class Story {
     this.questioner = new Questioner(this.#ambient, {
       lan: { open: (port, receive) => this.lan.of(...this.leadersAddresses).open(port, receive) },
       paths: () => this.#paths(this.leadersAddresses),
+      everyoneOn: () => [],
       addresses: () => this.leadersAddresses,
       site,
       calibration: this.calibration,
@@ -152,6 +153,7 @@ class Story {
     const calibrating = new LeaderCalibration(this.#ambient, {
       lan: this.lan.of("192.168.7.1"),
       paths: () => networkOf,
+      everyoneOn: () => [],
       site,
       calibration: this.calibration,
       leader,

@@ -35,6 +35,16 @@ describe("the LAN by UDP", () => {
     expect(await answered.promise).toEqual(["to question", "127.0.0.1"]);
   });
 
+  test("carries a datagram to everyone on a network", async () => {
+    const port = await freePort();
+    const received = Promise.withResolvers<string>();
+    open.push(await udp.open(port, (datagram) => received.resolve(Buffer.from(datagram).toString())));
+    const leader = await udp.open(0, () => {});
+    open.push(leader);
+    leader.send(Buffer.from("question"), { address: "127.255.255.255", port }, received.reject);
+    expect(await received.promise).toBe("question");
+  });
+
   test("refuses a port that is taken, and frees it when it closes", async () => {
     const port = await freePort();
     const first = await udp.open(port, () => {});

@@ -6,6 +6,7 @@ import { BoardKey } from "../../../agent/witness/board-key.ts";
 import { Calibration } from "../../../agent/witness/calibration.ts";
 import { decodeAnswer, encodeAnswer, encodeQuestion, signedBytes } from "../../../agent/witness/datagrams.ts";
 import { type KubeletAnswer, KubeletHealth } from "../../../agent/witness/kubelet-health.ts";
+import { QuestionPort } from "../../../agent/witness/question-port.ts";
 import { Questioner } from "../../../agent/witness/questioner.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { RecordingLog } from "../../support/recording-log.ts";
@@ -37,6 +38,10 @@ class Story {
   reportedBoot: string | undefined;
   kubelet: KubeletAnswer = "ok";
   announced: Announcement | undefined;
+  /** The board's address. */
+  address = boardAt;
+  /** The addresses that reach everyone on the LAN. */
+  everyone: readonly string[] = [];
   doubted: readonly string[] | undefined = [];
   answerer: Answerer;
   readonly questioner: Questioner;
@@ -55,6 +60,7 @@ class Story {
       calibration: new Calibration(),
       askGateway: () => Promise.resolve(false),
       paths: () => networkOf,
+      everyoneOn: () => this.everyone,
       addresses: () => [],
     });
   }
@@ -113,7 +119,7 @@ class Story {
       },
     };
     const kubelet = new KubeletHealth(ambient, { ask: () => Promise.resolve(this.kubelet), file, bootId });
-    return new Answerer(ambient, { lan: this.lan.of(boardAt), port, site, board, bootId, key: this.key, kubelet });
+    return new Answerer(ambient, { lan: this.lan.of(this.address), port, site, board, bootId, key: this.key, kubelet });
   }
 }
 
@@ -208,6 +214,46 @@ describe("a leader", () => {
     await story.clock.advance("10s");
     expect(story.questioner.problem).toBe(undefined);
     expect(story.heard).toBe("kubelet ok");
+  });
+
+  test("hears a board that got another address while it could not announce it, by asking everyone on its network", async () => {
+    const story = await inDoubt();
+    story.address = "192.168.7.33";
+    await story.restart();
+    await story.clock.advance("1m");
+    expect(story.heard).toBe(undefined);
+    story.everyone = ["192.168.7.255"];
+    await story.clock.advance("10s");
+    expect(story.heard).toBe("kubelet ok");
+    story.address = boardAt;
+    await story.restart();
+    await story.clock.advance("10s");
+    const toAll = story.lan.sent.filter(({ to }) => to.startsWith("192.168.7.255")).length;
+    await story.clock.advance("1m");
+    expect(story.heard).toBe("kubelet ok");
+    expect(story.lan.sent.filter(({ to }) => to.startsWith("192.168.7.255"))).toHaveLength(toAll);
+  });
+
+  test("is not kept from an answer by wrong ones to the questions that everyone on the network can read", async () => {
+    const lan = new LanInMemory();
+    const ambient = { clock: new FakeClock(), log: new RecordingLog(), random: new SeededRandom(1) };
+    const everyoneOn = () => ["192.168.7.255"];
+    const asking = new QuestionPort(
+      ambient,
+      { lan: lan.of(leaderAt), site, paths: () => networkOf, everyoneOn },
+      () => {},
+    );
+    const stranger = await lan.of("192.168.7.66").open(port, (question, reply) => {
+      const wrong = { boot: "", kubelet: { is: "ok" }, signature: new Uint8Array(64) } as const;
+      for (let times = 0; times < 50; times++) reply(encodeAnswer({ nonce: question.slice(4, 20), ...wrong }));
+    });
+    await asking.open(new AbortController().signal);
+    const announced = { key: newKey().publicText, port, addresses: [boardAt] };
+    asking.ask(board, announced);
+    asking.askEveryone(board, announced, ["192.168.7"]);
+    expect(asking.outcome(board)).toBe("unanswered");
+    asking.close();
+    stranger.close();
   });
 
   test("is not affected by one address of a board that cannot be reached", async () => {

@@ -143,6 +143,21 @@ describe.skipIf(whyNot !== undefined)("boards with an uplink and a LAN of their 
     expect((await why(board)).split("Incident ").at(-1)).not.toContain("it answers on the LAN");
   });
 
+  test.each(["before", "while"])(
+    "a board whose address on the LAN changes %s its uplink is cut keeps its pods, although the leader knows the former one",
+    async (when) => {
+      const board = follower();
+      if (when === "before") network.readdress(board);
+      network.cutUplink(board);
+      if (when === "while") network.readdress(board);
+      await untilUnknown(board);
+      await expectNoHarm(60);
+      expect(await why(board)).toContain("it answers on the LAN");
+      network.mend();
+      await until("it is ready", async () => (await kube.ready(board)) === "True", 60);
+    },
+  );
+
   test("if the leader's LAN and then a board's uplink fail, it holds the board, and hands over to a leader that hears it", async () => {
     const board = follower();
     const former = site.leading;

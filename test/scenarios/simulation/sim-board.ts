@@ -17,7 +17,7 @@ import { Edge, type World } from "./edge.ts";
 import type { Span, Trouble, TroubleKind } from "./history.ts";
 import { push } from "./recorder.ts";
 import { type Board, realWall } from "./schedule.ts";
-import { LanEdge } from "./sim-lan.ts";
+import { broadcast, LanEdge } from "./sim-lan.ts";
 import { SimProcess } from "./sim-process.ts";
 
 interface RunningAgent {
@@ -177,6 +177,7 @@ export class SimBoard {
           askKubelet: () => Promise.resolve(this.#kubelet?.isDead === false ? "ok" : "silent"),
           askGateway: () => this.lanEdge.gatewayAnswers(),
           paths: () => () => "eth0",
+          everyoneOn: () => [broadcast],
           addresses: () => [this.lanEdge.address],
         },
         rebuilt: undefined,

@@ -6,6 +6,8 @@ import type { VirtualTime } from "./virtual-time.ts";
 
 const latency: Millis = 1;
 const firstFreePort = 40_000;
+/** The address that reaches everyone on the LAN. */
+export const broadcast = "10.9.0.255";
 
 /** An open port of a process. */
 interface Opened {
@@ -98,11 +100,18 @@ export class LanEdge {
   #send(datagram: Uint8Array, to: string, from: string): void {
     if (this.#loses()) return;
     const { time, ports } = this.#lan;
+    const port = to.slice(to.indexOf(":"));
     time.at(time.now + latency, () => {
-      const target = ports.get(to);
-      if (target === undefined || target.process.isDead || target.edge.#loses()) return;
-      const reply = (answer: Uint8Array): void => target.edge.#send(answer, from, to);
-      target.process.deliver(() => target.receive(datagram, reply, this.address));
+      if (to === `${broadcast}${port}`) {
+        for (const at of [...ports.keys()].filter((one) => one.endsWith(port))) this.#deliver(datagram, at, from);
+      } else this.#deliver(datagram, to, from);
     });
+  }
+
+  #deliver(datagram: Uint8Array, to: string, from: string): void {
+    const target = this.#lan.ports.get(to);
+    if (target === undefined || target.process.isDead || target.edge.#loses()) return;
+    const reply = (answer: Uint8Array): void => target.edge.#send(answer, from, to);
+    target.process.deliver(() => target.receive(datagram, reply, this.address));
   }
 }

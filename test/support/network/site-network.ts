@@ -70,10 +70,24 @@ export class SiteNetwork {
     this.#repairs.set(`plug of ${board}`, () => this.#in("lan", "link", "set", port(board), "up"));
   }
 
-  /** Packets from one board to another on the LAN are lost; the other direction works. */
+  /** Packets from one board to another on the LAN are lost; the other direction works. There is no IPv6 meanwhile. */
   cutLanOneWay(from: number, to: number): void {
     this.#in(from, "route", "add", "blackhole", `${lanOf(to)}/32`);
-    this.#repairs.set(`${from} to ${to}`, () => this.#in(from, "route", "del", "blackhole", `${lanOf(to)}/32`));
+    this.#setIpv6(from, false);
+    this.#repairs.set(`${from} to ${to}`, () => {
+      this.#in(from, "route", "del", "blackhole", `${lanOf(to)}/32`);
+      this.#setIpv6(from, true);
+    });
+  }
+
+  /** The board gets another address on the LAN, as from a router that was restarted. */
+  readdress(board: number): void {
+    const exchange = (from: string, to: string): void => {
+      this.#in(board, "addr", "del", `${from}/24`, "dev", "lan");
+      this.#in(board, "addr", "add", `${to}/24`, "broadcast", "+", "dev", "lan");
+    };
+    exchange(lanOf(board), lanOf(100 + board));
+    this.#repairs.set(`address on the LAN of ${board}`, () => exchange(lanOf(100 + board), lanOf(board)));
   }
 
   /** Packets from the cloud to the board are lost; those from the board arrive. */
@@ -97,6 +111,12 @@ export class SiteNetwork {
 
   stop(): void {
     for (const namespace of this.#namespaces.splice(0)) ip("netns", "del", namespace);
+  }
+
+  #setIpv6(board: number, isOn: boolean): void {
+    const setting = "/proc/sys/net/ipv6/conf/lan/disable_ipv6";
+    const [command = "", ...words] = [...this.through(board), "sh", "-c", `echo ${isOn ? 0 : 1} > ${setting}`];
+    execFileSync(command, words, { stdio: ["ignore", "ignore", "pipe"] });
   }
 
   #mend(what: string): void {

@@ -49,6 +49,7 @@ class LossySite {
     this.#questioner = new Questioner(ambient, {
       lan: this.#lan.of("192.168.7.1"),
       paths: () => networkOf,
+      everyoneOn: () => [],
       addresses: () => [],
       site,
       calibration: new Calibration(),
