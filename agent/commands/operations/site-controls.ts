@@ -5,8 +5,9 @@ import { listed } from "../../base/text/listed.ts";
 import { isoTime } from "../../base/time/iso-time.ts";
 import { boardOf } from "../../board/identity.ts";
 import { standingBy, standsBy } from "../../board/sick-leader.ts";
-import { isShadowed } from "../../config/shadow-mode.ts";
+import { isShadowed, type JudgingController, judgingControllers } from "../../config/shadow-mode.ts";
 import { maxTakeover } from "../../election/follower-pace.ts";
+import { isRunning } from "../../holds/holds.ts";
 import { peerOf, peersIn } from "../../leading/peers.ts";
 import {
   type Author,
@@ -73,7 +74,7 @@ export class AgentSiteControls implements SiteControls {
 
   confirmZoneDead(zone: string, ttl: Millis, author: Author, dryRun: boolean, signal: AbortSignal): Promise<Effect> {
     const act = (): Promise<Effect> => this.#holds.confirmZoneDead(zone, ttl, author, { dryRun, signal });
-    return this.#asLeader(() => this.#unlessShadowed(["nodeLifecycle", "taintEviction"], act));
+    return this.#asLeader(() => this.#carriedOutBy(["nodeLifecycle", "taintEviction"], act));
   }
 
   unconfirmZoneDead(zone: string, author: Author, dryRun: boolean, signal: AbortSignal): Promise<Effect> {
@@ -82,7 +83,7 @@ export class AgentSiteControls implements SiteControls {
 
   confirmBoardDead(board: string, author: Author, dryRun: boolean, signal: AbortSignal): Promise<Effect> {
     const act = (): Promise<Effect> => confirmBoardDead(board, author, { dryRun, signal }, this.#deps);
-    return this.#asLeader(() => this.#unlessShadowed(["nodeLifecycle", "podGC"], act));
+    return this.#asLeader(() => this.#carriedOutBy(["nodeLifecycle", "podGC"], act, ["taintEviction"]));
   }
 
   stepDown(
@@ -166,16 +167,35 @@ export class AgentSiteControls implements SiteControls {
     return refused(421, "not-leader", "another board leads", { leader, term });
   }
 
-  /** Refuses an order that one of these controllers would have to carry out, if it runs in shadow mode. */
-  async #unlessShadowed(
-    needed: readonly ("nodeLifecycle" | "taintEviction" | "podGC")[],
+  /**
+   * Gives an order that controllers carry out later. Refuses it if one that it needs is in shadow mode, or if boards are not
+   * judged at present; the result names those that are paused, because until they are resumed nothing follows from the
+   * order. `also`: controllers that carry out a part of it.
+   */
+  async #carriedOutBy(
+    needed: readonly JudgingController[],
     act: () => Promise<Effect>,
+    also: readonly JudgingController[] = [],
   ): Promise<Effect> {
     const shadowed = needed.filter((name) => isShadowed(this.#deps.config, name));
-    if (shadowed.length === 0) return act();
-    const settings = shadowed.map((name) => `controllers.${name}.mode`);
-    const message = `${listed(settings, settings.length)} ${settings.length === 1 ? "is" : "are"} shadow: siteward writes nothing for them, so this order would have no effect`;
-    return refused(409, "shadow", message, { settings });
+    if (shadowed.length > 0) {
+      const settings = shadowed.map((name) => `controllers.${name}.mode`);
+      const message = `${listed(settings, settings.length)} ${settings.length === 1 ? "is" : "are"} shadow: siteward writes nothing for them, so this order would have no effect`;
+      return refused(409, "shadow", message, { settings });
+    }
+    const paused = [...needed, ...also].filter((name) => this.#isPaused(name)).map((name) => judgingControllers[name]);
+    if (paused.includes(judgingControllers.nodeLifecycle)) {
+      const message = `the silence is not proven: ${judgingControllers.nodeLifecycle} is paused, so no board is judged; resume it first (controllers.resume)`;
+      return refused(409, "not-proven", message, { paused });
+    }
+    const effect = await act();
+    return effect.outcome === "done" && paused.length > 0 ? done({ ...effect.result, paused }) : effect;
+  }
+
+  #isPaused(name: JudgingController): boolean {
+    const { holds, ambient } = this.#deps;
+    const pause = holds.ordered.pauses.get(judgingControllers[name]);
+    return pause !== undefined && isRunning(pause, ambient.clock.now());
   }
 
   /** Another board that has announced itself as a standby; undefined if there is none. */

@@ -1,10 +1,13 @@
 import { describe, expect, test } from "vitest";
 import type { KubeObject } from "../../../../agent/api/meta.ts";
 import type { Resource } from "../../../../agent/api/resources.ts";
+import { shifted } from "../../../../agent/base/clock.ts";
 import type { Author, Effect } from "../../../../agent/commands/desk/controls.ts";
 import { confirmBoardDead } from "../../../../agent/commands/operations/board-acts.ts";
 import type { OperationsDeps } from "../../../../agent/commands/operations/deps.ts";
+import { AgentSiteControls } from "../../../../agent/commands/operations/site-controls.ts";
 import { Executor } from "../../../../agent/execution/executor.ts";
+import { noHolds } from "../../../../agent/holds/holds.ts";
 import { RecordingLog } from "../../../support/recording-log.ts";
 import { SeededRandom } from "../../../support/seeded-random.ts";
 import { TestTerm } from "../../../support/small-api.ts";
@@ -23,15 +26,15 @@ async function siteWithLostBoard(): Promise<SiteModel> {
   return site;
 }
 
-/** The leader's answer. `asked`: called before each answer of the API server. */
-function confirm(site: SiteModel, asked: (name: string) => void = () => {}, dryRun = false): Promise<Effect> {
+/** The leader. `asked`: called before each answer of the API server. */
+function leader(site: SiteModel, asked: (name: string) => void): OperationsDeps {
   const ambient = {
     clock: { now: () => site.now, after: () => ({ cancel: () => {} }) },
     random: new SeededRandom(),
     log: new RecordingLog(),
   };
   // Only what a confirmation uses: the rest of a site would be a second one.
-  const deps = {
+  return {
     ambient,
     caches: site.api,
     client: {
@@ -45,8 +48,13 @@ function confirm(site: SiteModel, asked: (name: string) => void = () => {}, dryR
     verdictDeps: { settings: site.settings, judge: () => site.memory },
     announce: () => {},
   } as unknown as OperationsDeps;
-  return confirmBoardDead("pi-3", alice, { dryRun, signal: new AbortController().signal }, deps);
 }
+
+const { signal } = new AbortController();
+
+/** The leader's answer. */
+const confirm = (site: SiteModel, asked: (name: string) => void = () => {}, dryRun = false): Promise<Effect> =>
+  confirmBoardDead("pi-3", alice, { dryRun, signal }, leader(site, asked));
 
 describe("the confirmation that a board is dead", () => {
   test("takes the silent board out of service", async () => {
@@ -54,6 +62,20 @@ describe("the confirmation that a board is dead", () => {
     expect(await confirm(site)).toMatchObject({ outcome: "done", result: { board: "pi-3", changed: true } });
     expect(site.noExecute("pi-3")).toContain(outOfService);
     expect(await confirm(site)).toMatchObject({ outcome: "done", result: { changed: false } });
+  });
+
+  test("says which controllers an operator has to resume before the pods are deleted", async () => {
+    const site = await siteWithLostBoard();
+    const pause = { end: shifted(site.now, 60_000), by: "ops:alice", reason: undefined, foreign: {} };
+    const mode = { mode: "act" };
+    const deps = {
+      ...leader(site, () => {}),
+      config: { board: { node: "pi-1" }, controllers: { nodeLifecycle: mode, taintEviction: mode, podGC: mode } },
+      elector: { view: () => ({ role: "leader", holder: "pi-1", term: 3 }) },
+      holds: { ordered: { ...noHolds, pauses: new Map([["taint-eviction", pause]]) } },
+    } as unknown as OperationsDeps;
+    const effect = await new AgentSiteControls(deps).confirmBoardDead("pi-3", alice, false, signal);
+    expect(effect).toMatchObject({ outcome: "done", result: { changed: true, paused: ["taint-eviction"] } });
   });
 
   test("marks a taint that was set by hand, so that it is removed once the board returns", async () => {

@@ -1,7 +1,10 @@
 import { expect, test } from "vitest";
+import { shifted } from "../../../../agent/base/clock.ts";
 import type { Effect } from "../../../../agent/commands/desk/controls.ts";
 import type { OperationsDeps } from "../../../../agent/commands/operations/deps.ts";
 import { AgentSiteControls } from "../../../../agent/commands/operations/site-controls.ts";
+import { noHolds } from "../../../../agent/holds/holds.ts";
+import { FakeClock } from "../../../support/fake-clock.ts";
 import { TestTerm } from "../../../support/small-api.ts";
 
 type Mode = "act" | "shadow" | "off";
@@ -9,8 +12,18 @@ const alice = { by: "ops:alice", reason: undefined };
 const { signal } = new AbortController();
 
 /** A leader that knows no board: an order that is not refused for another reason ends with 404. */
-function controls(nodeLifecycle: Mode, taintEviction: Mode, podGC: Mode): AgentSiteControls {
+function controls(
+  nodeLifecycle: Mode,
+  taintEviction: Mode,
+  podGC: Mode,
+  paused: readonly string[] = [],
+): AgentSiteControls {
+  const clock = new FakeClock();
+  const end = shifted(clock.now(), 60_000);
+  const pauses = new Map(paused.map((name) => [name, { end, by: "ops:alice", reason: undefined, foreign: {} }]));
   const deps = {
+    ambient: { clock },
+    holds: { ordered: { ...noHolds, pauses } },
     config: {
       board: { node: "pi-1" },
       controllers: {
@@ -50,4 +63,19 @@ test("an order is refused if one of the controllers that it needs is in shadow m
   expect(await zone("act", "act", "shadow")).toMatch(/^404/);
   expect(await board("act", "act", "shadow")).toBe("409 shadow");
   expect(await board("act", "shadow", "act")).toMatch(/^404/);
+});
+
+test("while nobody judges boards because an operator has paused that, an order about dead boards is refused with this reason", async () => {
+  const paused = controls("act", "act", "act", ["node-lifecycle"]);
+  const refused = {
+    code: 409,
+    error: "not-proven",
+    message:
+      "the silence is not proven: node-lifecycle is paused, so no board is judged; resume it first (controllers.resume)",
+    result: { paused: ["node-lifecycle"] },
+  };
+  expect(await paused.confirmBoardDead("pi-3", alice, false, signal)).toMatchObject(refused);
+  expect(await paused.confirmZoneDead("zone-a", 1000, alice, false, signal)).toMatchObject(refused);
+  const other = controls("act", "act", "act", ["taint-eviction"]);
+  expect(codeOf(await other.confirmBoardDead("pi-3", alice, false, signal))).toMatch(/^404/);
 });
