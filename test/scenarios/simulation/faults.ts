@@ -71,6 +71,9 @@ export class Faults {
           if (fault.for !== undefined) this.#later(fault.for, mend);
         }
         break;
+      case "new address":
+        for (const board of this.#of(fault.board)) board.moveOnLan();
+        break;
       case "LAN lossy":
         for (const board of this.#of(fault.board))
           this.#later(fault.for, board.lanEdge.lose(fault.share, new SeededRandom(fault.seed)));

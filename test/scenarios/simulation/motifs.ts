@@ -243,6 +243,17 @@ function brokenLan(how: How): readonly Fault[] {
   ];
 }
 
+/** A board gets another address on the LAN shortly before it loses its link to the API server, or meanwhile. */
+function movedBoard(how: How): readonly Fault[] {
+  const { name: board } = how.one(how.setting.boards);
+  const at = how.between(100_000, 160_000);
+  const length = how.between(60_000, 300_000);
+  return [
+    { at: at + how.between(-20_000, 60_000), is: "new address", board },
+    { at, is: "cut", board, lane: "both", how: "silent", for: length, healing: how.one(["late", "reset"] as const) },
+  ];
+}
+
 /** A board loses its link to the API server, and once it has answered on the LAN, its Wi-Fi loses datagrams. */
 function lossyLan(how: How): readonly Fault[] {
   const at = how.between(90_000, 110_000);
@@ -339,6 +350,7 @@ export const motifs = {
   "cut board": cutBoard,
   "broken LAN": brokenLan,
   "lossy LAN": lossyLan,
+  "moved board": movedBoard,
   "flapping site": flappingSite,
   "unheard site": unheardSite,
   "dead kubelet": deadKubelet,
@@ -349,13 +361,14 @@ export const motifs = {
 export type Motif = keyof typeof motifs;
 
 /**
- * Drawn apart ("cut board" and "broken LAN" where there is a LAN, "flapping site" and "confirmed board"), or played only if a
+ * Drawn apart ("cut board", "broken LAN" and "moved board" where there is a LAN, "flapping site" and "confirmed board"), or played only if a
  * wish names them.
  */
 const apart: readonly Motif[] = [
   "cut board",
   "broken LAN",
   "lossy LAN",
+  "moved board",
   "flapping site",
   "unheard site",
   "dead kubelet",

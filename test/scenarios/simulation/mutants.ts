@@ -239,6 +239,15 @@ const list = {
       'mark.heartbeat === signs.heartbeat ? "silent" : "silent"',
     ),
   },
+  "a board that is only asked where it announced itself": {
+    noticedBy: "witnessed",
+    wishes: { motif: "moved board", policy: "evidence", lan: "apart", boards: 3 },
+    breaks: one(
+      "agent/witness/questioner.ts",
+      "silent.filter(({ board }) => this.#unanswering.has(board))",
+      "silent.filter(({ board }) => this.#unanswering.has(`${board}?`))",
+    ),
+  },
   "a hold without an end": {
     noticedBy: "converged",
     wishes: { motif: "broken LAN", policy: "evidence", boards: 5, lan: "apart" },

@@ -91,6 +91,8 @@ export type Fault = { readonly at: Millis } & (
     }
   /** Nobody hears the board on the LAN, and it hears nobody; `for` undefined: for good. */
   | { readonly is: "LAN cut"; readonly board: string; readonly for: Millis | undefined }
+  /** The board gets another address on the LAN. */
+  | { readonly is: "new address"; readonly board: string }
   /** The board's Wi-Fi loses a share of the datagrams, in each direction; which ones follows from the seed. */
   | {
       readonly is: "LAN lossy";
@@ -220,6 +222,7 @@ export function scheduleOf(seed: number, random: SeededRandom, wishes: Wishes = 
 const cutOnLan = (how: How): readonly Fault[] => [
   ...(how.happens(0.4) ? motifs["cut board"](how) : []),
   ...(how.happens(0.2) ? motifs["broken LAN"](how) : []),
+  ...(how.happens(0.15) ? motifs["moved board"](how) : []),
 ];
 
 const drawsOf = (random: SeededRandom): Pick<How, "one" | "between" | "happens"> => ({

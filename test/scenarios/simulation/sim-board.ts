@@ -66,6 +66,8 @@ export class SimBoard {
   readonly #keyFile = new HeldFile();
   readonly #kubeletFile = new HeldFile();
   #boot = "";
+  /** How often its address on the LAN has changed. */
+  #moves = 0;
   #announcedAt: Millis | undefined;
   #kubelet: SimProcess | undefined;
   #agent: RunningAgent | undefined;
@@ -251,6 +253,11 @@ export class SimBoard {
     }
   }
 
+  /** The board gets another address on the LAN. */
+  moveOnLan(): void {
+    this.lanEdge.move(`10.9.${++this.#moves}.${this.plate.number}`);
+  }
+
   /** Cuts the board off the LAN; the returned function ends it. */
   cutLan(): () => void {
     const { lanCuts } = this.#world.recorder.history;
@@ -272,13 +279,14 @@ export class SimBoard {
     const text = this.agent?.agent.announcement();
     const node = api.isUp ? api.stored(`nodes/${this.plate.name}`) : undefined;
     const isMissing = text !== undefined && node !== undefined && !node.includes(JSON.stringify(text));
-    if (isMissing) this.#announcedAt = undefined;
+    // With its key, but at a former address, it is asked by way of everyone on the LAN.
+    if (isMissing && !node.includes(JSON.parse(text).key)) this.#announcedAt = undefined;
     if (isMissing && this.agentEdge.isClean) {
       const headers = { "content-type": "application/merge-patch+json" };
       const body = JSON.stringify({ metadata: { annotations: { [witnessAnnotation]: text } } });
       api.handle({ method: "PATCH", path, headers, body, signal: new AbortController().signal });
       recorder.changed(path);
-      this.#announcedAt = time.now;
+      this.#announcedAt ??= time.now;
     }
     this.muted("announcement", this.#announcedAt === undefined || time.now - this.#announcedAt < learnsWithin);
     time.at(time.now + announceEvery, () => this.#announce());

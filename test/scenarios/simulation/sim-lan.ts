@@ -13,6 +13,7 @@ export const broadcast = "10.9.0.255";
 interface Opened {
   readonly process: SimProcess;
   readonly edge: LanEdge;
+  readonly port: number;
   readonly receive: Receive;
 }
 
@@ -34,15 +35,30 @@ export class SimLan {
 
 /** A board's connection to the LAN. */
 export class LanEdge {
-  readonly address: string;
   readonly #lan: SimLan;
+  #address: string;
   readonly #cuts = new Set<object>();
   /** Each says whether the next datagram is lost here. */
   readonly #losses = new Set<() => boolean>();
 
   constructor(lan: SimLan, address: string) {
     this.#lan = lan;
-    this.address = address;
+    this.#address = address;
+  }
+
+  get address(): string {
+    return this.#address;
+  }
+
+  /** The board gets another address; its open ports go on. */
+  move(address: string): void {
+    const { ports } = this.#lan;
+    for (const [at, opened] of [...ports]) {
+      if (opened.edge !== this) continue;
+      ports.delete(at);
+      ports.set(`${address}:${opened.port}`, opened);
+    }
+    this.#address = address;
   }
 
   /** Cuts the board off the LAN; the returned function ends it. */
@@ -68,26 +84,28 @@ export class LanEdge {
   lanOf(process: SimProcess): Lan {
     return {
       open: (port, receive) => {
-        const at = `${this.address}:${port === 0 ? this.#lan.freePort() : port}`;
+        const number = port === 0 ? this.#lan.freePort() : port;
+        const at = `${this.address}:${number}`;
         const taken = this.#lan.ports.get(at);
         if (taken && !taken.process.isDead) return Promise.reject(new Error(`bind EADDRINUSE ${at}`));
-        const opened: Opened = { process, edge: this, receive };
+        const opened: Opened = { process, edge: this, port: number, receive };
         this.#lan.ports.set(at, opened);
-        return Promise.resolve(this.#port(at, opened));
+        return Promise.resolve(this.#port(opened));
       },
     };
   }
 
-  #port(at: string, opened: Opened): LanPort {
+  #port(opened: Opened): LanPort {
+    const at = (): string => `${this.address}:${opened.port}`;
     let ended = (_error: Error | undefined): void => {};
     const closed = new Promise<Error | undefined>((resolve) => {
       ended = resolve;
     });
     return {
       closed,
-      send: (datagram, { address, port }: LanAddress) => this.#send(datagram, `${address}:${port}`, at),
+      send: (datagram, { address, port }: LanAddress) => this.#send(datagram, `${address}:${port}`, at()),
       close: () => {
-        if (this.#lan.ports.get(at) === opened) this.#lan.ports.delete(at);
+        if (this.#lan.ports.get(at()) === opened) this.#lan.ports.delete(at());
         ended(undefined);
       },
     };
