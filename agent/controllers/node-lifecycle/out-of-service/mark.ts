@@ -53,7 +53,10 @@ export function takeOutOfService(
   { by, reason }: { readonly by: string; readonly reason?: string | undefined },
   now: Instant,
 ): Action {
-  const taints = changeTaints(taintsOf(node), { add: [{ ...outOfService, timeAdded: timestamp(now) }] });
+  // A taint that was set by hand keeps its value, for those who read it.
+  const value = taintOf(node, outOfService)?.value;
+  const taint = { ...outOfService, ...(value !== undefined && { value }), timeAdded: timestamp(now) };
+  const taints = changeTaints(taintsOf(node), { add: [taint] });
   const annotations = {
     [outOfServiceAnnotation]: JSON.stringify({ v: 1, by, reason, ...signsOf(node, lease?.metadata.resourceVersion) }),
   };
