@@ -1,15 +1,16 @@
 import type { Lease, Node } from "../api/core.ts";
 import { leases, nodes } from "../api/resources.ts";
-import { isOutOfService } from "../api/taints.ts";
+import { isLifecycleKey, isOutOfService } from "../api/taints.ts";
 import type { Instant } from "../base/clock.ts";
 import type { Grounds, SilenceFacts } from "../decisions/grounds.ts";
 import { type Freeze, freezeOn, type Holds, noHolds } from "../holds/holds.ts";
 import { isQuarantineActive, latestQuarantineEnd, linkOf, nextQuarantine } from "../judgement/link.ts";
+import { isOperatorConfirmed } from "../judgement/ruling.ts";
 import { notLive } from "../judgement/verdict.ts";
 import type { SiteView } from "../loop/controller.ts";
-import { type LanAnswerOf, noLanAnswer } from "./node-lifecycle/health.ts";
+import { type LanAnswerOf, noLanAnswer, readyOf } from "./node-lifecycle/health.ts";
 import type { SiteMemory } from "./node-lifecycle/memory.ts";
-import { sinceConfirmed } from "./node-lifecycle/out-of-service/mark.ts";
+import { isMarked, sinceConfirmed } from "./node-lifecycle/out-of-service/mark.ts";
 import type { NodeLifecycleSettings } from "./node-lifecycle/settings.ts";
 import { verdictNow } from "./node-lifecycle/verdict-now.ts";
 import { zoneName, zoneOf } from "./node-lifecycle/zones/zones.ts";
@@ -47,11 +48,26 @@ export interface BoardVerdictDeps {
 export const freezeOnBoard = (holds: Holds, board: string, node: Node | undefined, now: Instant): Freeze | undefined =>
   freezeOn(holds, { board, zone: node && zoneName(zoneOf(node)) }, now);
 
-/** Whether the board for whose loss a pod is collected is back, according to its Node and Lease in the cache. */
-export function isBoardBack({ because }: Grounds, node: Node | undefined, lease: Lease | undefined): boolean {
+/**
+ * Whether the board for whose loss a pod is evicted or collected is back, according to its Node and Lease in the cache. A
+ * taint that another client set is an order, which does not depend on that; under policy `kubernetes` an eviction for our own
+ * taints does not either, as in kube-controller-manager.
+ */
+export function isBoardBack({ because, gate }: Grounds, node: Node | undefined, lease: Lease | undefined): boolean {
   if (node === undefined) return false;
-  if (because.kind === "node-deleted") return true;
-  return because.kind === "out-of-service" && (!isOutOfService(node) || sinceConfirmed(node, lease) === "heard");
+  switch (because.kind) {
+    case "node-deleted":
+      return true;
+    case "out-of-service":
+      return !isOutOfService(node) || sinceConfirmed(node, lease) === "heard";
+    case "taints": {
+      const { taints } = because;
+      if (isOperatorConfirmed(taints, gate)) return !isMarked(node) || sinceConfirmed(node, lease) === "heard";
+      return gate.policy !== "kubernetes" && taints.every(isLifecycleKey) && readyOf(node)?.status === "True";
+    }
+    default:
+      return false;
+  }
 }
 
 /** Verdicts from the cached Nodes and their Leases: a controller that calls this must list both in `reads`. */

@@ -27,7 +27,7 @@ type Of<Name extends keyof ControllerDeps> = Pick<ControllerDeps, Name>;
 export const registry = {
   "node-lifecycle": (deps: Of<"nodeLifecycle">) => nodeLifecycle(deps.nodeLifecycle),
   "node-taints": () => nodeTaints,
-  "out-of-service": () => outOfServiceBoards,
+  "out-of-service": ({ nodeLifecycle: deps }: Of<"nodeLifecycle">) => outOfServiceBoards(deps),
   "pod-readiness": ({
     nodeLifecycle: { settings },
     taintEviction: { recordOf },

@@ -74,6 +74,15 @@ export class LeaderMemo {
    */
   restored(): void {
     this.#set("place", "");
+    this.#set("undone", String(Math.max(this.formerTerm() ?? 0, this.#shown ?? 0)));
+  }
+
+  /**
+   * The highest term that was known when a restore of the API server was noticed: what the server has from that term or
+   * an earlier one may be older than what happened since. Undefined if no restore was ever noticed.
+   */
+  get undoneUntil(): number | undefined {
+    return termIn(this.#get("undone"));
   }
 
   /** A read of the Lease outside of the election showed this term. */

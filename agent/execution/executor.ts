@@ -142,6 +142,7 @@ export class Executor {
   readonly #inflight: number;
   readonly #isFrozen: (board: string) => boolean;
   readonly #isOutdated: (since: Instant) => boolean;
+  readonly #isPaused: (controller: string) => boolean;
   readonly #isBack: (grounds: Grounds) => boolean;
   readonly #valve: SafetyValve | undefined;
   readonly #decisions: Pick<Decisions, "acted"> | undefined;
@@ -158,7 +159,9 @@ export class Executor {
       readonly isFrozen?: (board: string) => boolean;
       /** Whether an outage has made observations from that instant invalid; undefined if never. */
       readonly isOutdated?: (since: Instant) => boolean;
-      /** Whether the board for whose loss a pod is collected is back by now; undefined if that is not known. */
+      /** Whether an operator has paused a controller; undefined if none ever. */
+      readonly isPaused?: (controller: string) => boolean;
+      /** Whether the board for whose loss a pod is evicted or collected is back by now; undefined if that is not known. */
       readonly isBack?: (grounds: Grounds) => boolean;
       /** Admits each act that the valve limits; undefined if none is limited. */
       readonly valve?: SafetyValve | undefined;
@@ -172,6 +175,7 @@ export class Executor {
     this.#inflight = deps.inflight;
     this.#isFrozen = deps.isFrozen ?? (() => false);
     this.#isOutdated = deps.isOutdated ?? (() => false);
+    this.#isPaused = deps.isPaused ?? (() => false);
     this.#isBack = deps.isBack ?? (() => false);
     this.#valve = deps.valve;
     this.#decisions = deps.decisions;
@@ -235,6 +239,8 @@ export class Executor {
   async #run(chain: Chain, outcomes: Outcome[], term: Term, pass: Pass): Promise<Error | undefined> {
     const versions = new OwnVersions();
     let failure: Error | undefined;
+    /** Whether the mark was written that precedes the deletion of a collected pod. */
+    let isBegun = false;
     for (const queued of chain) {
       const { action, index } = queued;
       if (failure) {
@@ -250,8 +256,10 @@ export class Executor {
         const object = await this.#perform(versions.updated(action), purposeOf(chain, queued), term, {
           ...pass,
           refused,
+          isBegun,
         });
         versions.wrote(action, object);
+        isBegun ||= object !== undefined && purposeOf(chain, queued).grounds?.act === "pod-collected";
         const at = this.#ambient.clock.now();
         outcomes[index] = object === undefined ? { action, ok: true, at } : { action, ok: true, at, object };
       } catch (error) {
@@ -280,8 +288,13 @@ export class Executor {
     }
   }
 
-  async #perform(action: Action, purpose: Action, term: Term, pass: Pass & Refusable): Promise<KubeObject | undefined> {
-    const { by, since, patience, lane, isOver, refused } = pass;
+  async #perform(
+    action: Action,
+    purpose: Action,
+    term: Term,
+    pass: Pass & Refusable & { readonly isBegun: boolean },
+  ): Promise<KubeObject | undefined> {
+    const { by, since, patience, lane, isOver, refused, isBegun } = pass;
     const stands = fence(this.#ambient.clock, term);
     const board = boardToFreeze(purpose);
     const guard = (): void => {
@@ -289,10 +302,13 @@ export class Executor {
       isOver?.throwIfAborted();
       if (dependsOnLiveWatch(purpose) && this.#isOutdated(since))
         throw new OutdatedError("an outage began after the site was read");
-      // A pass may collect hundreds of pods, which takes a minute.
-      if (purpose.grounds?.act === "pod-collected" && this.#isBack(purpose.grounds))
+      // A kubelet ends a pod that is marked as failed, so its deletion only completes what has been done.
+      if (isBegun) return;
+      // A pass may collect hundreds of pods, and each request waits for its turn.
+      if (purpose.grounds !== undefined && this.#isBack(purpose.grounds))
         throw new OutdatedError(`${purpose.grounds.board} is back`);
       if (board !== undefined && this.#isFrozen(board)) throw new FrozenError(`evictions from ${board} are frozen`);
+      if (by !== undefined && this.#isPaused(by)) throw new FrozenError(`${by} is paused`);
     };
     guard();
     if (action.do === "event") {

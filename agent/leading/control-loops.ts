@@ -104,7 +104,7 @@ export function controlLoops(ambient: Ambient, deps: TermLoopsDeps): TermLoops {
       judge,
       opened(judging, "boards")(registry["node-taints"](), boardWorkers),
       opened(judging, "pods")(registry["pod-readiness"](judging), boardWorkers),
-      opened(judging, "pods")(registry["out-of-service"](), 1),
+      opened(judging, "pods")(registry["out-of-service"](judging), 1),
     );
   }
   const eviction = kitOf("taintEviction");

@@ -252,7 +252,7 @@ export class TermWork {
   }
 
   #controllerDeps(verdictDeps: BoardVerdictDeps, inherited: () => Budget | undefined): ControllerDeps {
-    const { bootId, history, holds, config, current, claims } = this.#deps;
+    const { bootId, history, holds, config, current, claims, leaderMemo } = this.#deps;
     const { settings, valve, wordOf } = verdictDeps;
     const now = { holds: (at: Instant) => holds.now(at), ...(valve && { valve }), ...(wordOf && { wordOf }) };
     const shared = { inherited, boot: bootId, ...now };
@@ -261,7 +261,12 @@ export class TermWork {
       return memory === "no judge" ? memory : memory?.boards.get(board);
     };
     return {
-      nodeLifecycle: { settings, ...shared, recalled: this.#recalled },
+      nodeLifecycle: {
+        settings,
+        ...shared,
+        recalled: this.#recalled,
+        undoneUntil: () => leaderMemo.undoneUntil,
+      },
       taintEviction: {
         settings,
         ...shared,

@@ -160,7 +160,7 @@ export class ControlLoop<State, Memory> {
     return { name: this.#deps.controller.name, at };
   }
 
-  /** Takes no more keys until `resume`. Running passes are completed. */
+  /** Takes no more keys until `resume`. Running passes end, but the executor sends none of their further writes. */
   pause(): void {
     this.#gate.shut();
   }

@@ -45,7 +45,7 @@ export async function confirmBoardDead(
       return refused(409, "board-alive", `not dead: ${name} has given a sign of life`, { boards: [name] });
     }
     return {
-      act: takeOutOfService(node, lease, author, clock.now()),
+      act: takeOutOfService(node, lease, { ...author, term: term.number }, clock.now()),
       result: { board: name, changed: true },
       emitEvent: () => nodeEvent(deps, node, "BoardConfirmedDead", `Node ${name} confirmed to be dead`, author),
     };

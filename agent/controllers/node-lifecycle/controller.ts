@@ -34,6 +34,8 @@ export interface NodeLifecycleDeps {
   readonly wordOf?: LanAnswerOf;
   /** The state that this process keeps of its last term; by default none. */
   readonly recalled?: Recollection;
+  /** The highest term of which a restore of the API server may have undone something; by default there is none. */
+  readonly undoneUntil?: () => number | undefined;
 }
 
 /** One key for the whole site, because whether a board may be tainted depends on all other boards. */

@@ -34,3 +34,26 @@ test.each<[string, "node-deleted" | "out-of-service", Node | undefined, string, 
 ])("a board that %s (%s)", (_, kind, now, version, isBack) => {
   expect(isBoardBack(collected(kind), now, lease("pi-3", version))).toBe(isBack);
 });
+
+const evicted = (taints: readonly string[], gate: Grounds["gate"] = {}): Grounds => ({
+  ...{ act: "pod-evicted", board: "pi-3", because: { kind: "taints", taints, toleratedMs: 0, ranMs: 0 }, gate },
+});
+const [unreachable, byHand] = ["node.kubernetes.io/unreachable", "example.com/maintenance"];
+
+test.each<[string, Grounds, Node, string, boolean]>([
+  ["is silent", evicted([unreachable]), node("pi-3", silent), "7", false],
+  ["is ready", evicted([unreachable]), node("pi-3"), "7", true],
+  ["is ready, under policy kubernetes", evicted([unreachable], { policy: "kubernetes" }), node("pi-3"), "7", false],
+  ["is ready, and has a taint that others set", evicted([unreachable, byHand]), node("pi-3"), "7", false],
+  [
+    "has been silent since it was confirmed dead",
+    evicted([outOfService.key], { confirmed: "silent" }),
+    confirmed(),
+    "7",
+    false,
+  ],
+  ["has renewed its Lease since then", evicted([outOfService.key], { confirmed: "silent" }), confirmed(), "8", true],
+  ["has lost the mark of that", evicted([outOfService.key], { confirmed: "silent" }), node("pi-3", silent), "7", true],
+])("a board whose pod is evicted, and that %s", (_, grounds, now, version, isBack) => {
+  expect(isBoardBack(grounds, now, lease("pi-3", version))).toBe(isBack);
+});

@@ -3,6 +3,7 @@ import { leases, nodes, pods } from "../../../agent/api/resources.ts";
 import { shifted } from "../../../agent/base/clock.ts";
 import { lastSignOf } from "../../../agent/controllers/node-lifecycle/health.ts";
 import {
+  confirmerOf,
   outOfServiceAnnotation,
   takeOutOfService,
 } from "../../../agent/controllers/node-lifecycle/out-of-service/mark.ts";
@@ -436,6 +437,25 @@ describe("a board that an operator confirmed to be dead", () => {
   /** The leader confirms by what its caches show. */
   const takeOut = (site: SiteModel): Promise<boolean> =>
     site.execute(takeOutOfService(site.node("a1"), leaseOf(site), { by: "ops:bob" }, site.now));
+
+  test.each([
+    ["in an earlier term than the last one before that", 3, undefined, []],
+    ["in the last term before that", 4, undefined, []],
+    ["by an earlier program, which wrote no term", undefined, undefined, []],
+    ["in a later term", 5, "ops:bob", ["out-of-service:NoExecute"]],
+  ] as const)(
+    "after a restore of the API server counts as confirmed only if that was done %s",
+    async (_, term, by, taints) => {
+      const site = await silent();
+      site.undoneUntil = 4;
+      const author = { by: "ops:bob", ...(term !== undefined && { term }) };
+      await site.execute(takeOutOfService(site.node("a1"), leaseOf(site), author, site.now));
+      await site.run("10s");
+      expect(site.noExecute("a1").filter((taint) => taint.startsWith("out-of-service"))).toEqual(taints);
+      expect(confirmerOf(site.node("a1"))?.by).toBe(by);
+      expect(site.times(/ConfirmationWithdrawn/)).toHaveLength(by === undefined ? 1 : 0);
+    },
+  );
 
   test("keeps its pods if it renewed its Lease, which no cache of the leader shows yet", async () => {
     const site = await silent();

@@ -93,6 +93,8 @@ export class SiteModel {
   allowance = Number.POSITIVE_INFINITY;
   /** A restore of the API server is remembered, so that it may still serve the former history. */
   wasRestored = false;
+  /** The highest term that was known when a restore of the API server was noticed. */
+  undoneUntil: number | undefined;
   /** The site is the whole cluster, so that every Node is in the cache. */
   seesAllBoards = true;
   readonly #book = new DecisionBook(
@@ -418,7 +420,10 @@ export class SiteModel {
       return { ...(word && { word }), ...(unanswered && { unanswered }) };
     };
     const deps = {
-      nodeLifecycle: { settings: this.settings, inherited, holds, valve, wordOf, recalled },
+      nodeLifecycle: {
+        ...{ settings: this.settings, inherited, holds, valve, wordOf, recalled },
+        undoneUntil: () => this.undoneUntil,
+      },
       taintEviction: {
         settings: this.settings,
         boot: `boot-${this.#boots}`,
@@ -451,7 +456,7 @@ export class SiteModel {
       ...(judges ? [site.loopOf(registry["node-lifecycle"](deps), undefined, acts)] : []),
       site.loopOf(registry["node-taints"](), undefined, acts),
       site.loopOf(registry["pod-readiness"](deps), undefined, acts),
-      site.loopOf(registry["out-of-service"](), undefined, acts),
+      site.loopOf(registry["out-of-service"](deps), undefined, acts),
       site.loopOf(registry["taint-eviction"](deps), store, acts),
       // Loops of different states and memories have no common type; this kit uses only what does not depend on them.
     ] as unknown as readonly AnyLoop[];

@@ -93,8 +93,10 @@ test("after a restore of the server no Lease is that of the previous process, an
   const memo = folder.openedIn("here");
   memo.beginTerm("pi-1_a", 4);
   memo.rememberTerm(4);
+  expect(memo.undoneUntil).toBeUndefined();
   memo.restored();
   expect([folder.openedIn("here").formerIdentity(), folder.openedIn("here").formerTerm()]).toEqual([undefined, 4]);
+  expect(folder.openedIn("here").undoneUntil).toBe(4);
 });
 
 test("terms that end abruptly are counted until one lasts", () => {

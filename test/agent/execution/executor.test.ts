@@ -21,6 +21,7 @@ function setUp(
     readonly isFrozen?: (board: string) => boolean;
     readonly isOutdated?: (since: Instant) => boolean;
     readonly isBack?: (grounds: Grounds) => boolean;
+    readonly isPaused?: (controller: string) => boolean;
     readonly decisions?: Pick<Decisions, "acted">;
     readonly valve?: SafetyValve;
   } = {},
@@ -519,6 +520,31 @@ test("once a board is back, no more of its pods are collected or marked as faile
   await clock.advance("5m");
   expect((await work).map(({ ok }) => ok)).toEqual([true, true, false, false, true, true]);
   expect([...api.objects.keys()]).toEqual(["b"]);
+});
+
+test("a controller that is paused sends nothing more of a running pass, except the deletion of a pod that it marked as failed", async () => {
+  let [isPaused, isBack] = [false, false];
+  const asked = { isPaused: (controller: string) => isPaused && controller === "pod-gc", isBack: () => isBack };
+  const { clock, api, executor, term } = setUp(1, asked);
+  api.latency = 30_000;
+  const actions = ["a", "b", "c"].flatMap((name) => {
+    const pod = api.put(name);
+    const grounds: Grounds = { act: "pod-collected", board: "pi-3", because: { kind: "node-deleted" }, gate: {} };
+    return [patch(pod, { status: { phase: "Failed" } }), { ...deletion(pod), grounds }];
+  });
+  const work = executor.execute(actions, term, { by: "pod-gc", since: clock.now(), moved: () => {} });
+  const other = executor.execute([patch(api.put("d"), {})], term, {
+    by: "daemonset",
+    since: clock.now(),
+    moved: () => {},
+  });
+  await clock.advance("10s");
+  // The mark of the first pod is under way.
+  isPaused = isBack = true;
+  await clock.advance("5m");
+  expect((await work).map(({ ok }) => ok)).toEqual([true, true, false, false, false, false]);
+  expect((await other).map(({ ok }) => ok)).toEqual([true]);
+  expect([...api.objects.keys()]).toEqual(["b", "c", "d"]);
 });
 
 describe("a pass whose patience ends", () => {

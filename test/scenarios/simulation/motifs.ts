@@ -333,6 +333,27 @@ function confirmedBoard(how: How): readonly Fault[] {
 }
 
 /**
+ * A board that was confirmed to be dead is repaired, and then the store is restored to the time before that, while the board
+ * loses its link.
+ */
+function revivedConfirmation(how: How): readonly Fault[] {
+  const dies = how.between(90_000, 120_000);
+  const { name: board } = how.one(how.setting.boards);
+  const at = dies + how.between(60_000, 90_000);
+  const back = at + how.between(15_000, 40_000);
+  const restored = back + how.between(15_000, 60_000);
+  const healing = how.one(["late", "reset"] as const);
+  const length = how.between(60_000, 200_000);
+  return [
+    { at: dies, is: "power cut", board, for: back - dies, cache: "none", wakesIn: undefined },
+    { at, is: "confirmed dead", board },
+    { at: restored, is: "api restored", age: restored - at - how.between(3000, 14_000), for: 5000, how: "crash" },
+    { at: restored + 1, is: "cut", board, lane: "both", how: "silent", for: length, healing },
+    ...(how.happens(0.4) ? [restart(restored + how.between(0, 40_000), how)] : []),
+  ];
+}
+
+/**
  * Harmful combinations of faults that rarely arise by chance. Each gets new random times, and is added to a schedule's
  * other faults.
  */
@@ -356,12 +377,13 @@ export const motifs = {
   "dead kubelet": deadKubelet,
   "refused heartbeats": refusedHeartbeats,
   "confirmed board": confirmedBoard,
+  "revived confirmation": revivedConfirmation,
 } as const satisfies Record<string, (how: How) => readonly Fault[]>;
 
 export type Motif = keyof typeof motifs;
 
 /**
- * Drawn apart ("cut board", "broken LAN" and "moved board" where there is a LAN, "flapping site" and "confirmed board"), or played only if a
+ * Drawn apart ("cut board", "broken LAN" and "moved board" where there is a LAN, "flapping site", "confirmed board" and "revived confirmation"), or played only if a
  * wish names them.
  */
 const apart: readonly Motif[] = [
@@ -374,6 +396,7 @@ const apart: readonly Motif[] = [
   "dead kubelet",
   "refused heartbeats",
   "confirmed board",
+  "revived confirmation",
 ];
 
 /** The motifs among which a schedule draws. */

@@ -245,7 +245,16 @@ const list = {
     breaks: one(
       "agent/witness/questioner.ts",
       "silent.filter(({ board }) => this.#unanswering.has(board))",
-      "silent.filter(({ board }) => this.#unanswering.has(`${board}?`))",
+      'silent.filter(({ board }) => this.#unanswering.has(board + "?"))',
+    ),
+  },
+  "a word about a board that a restore brings back": {
+    noticedBy: "tolerations",
+    wishes: { motif: "revived confirmation", policy: "evidence", lan: "none", boards: 5 },
+    breaks: one(
+      "agent/controllers/node-lifecycle/out-of-service/controller.ts",
+      "mayBeUndone(mark, undoneUntil())",
+      "mayBeUndone(mark, undoneUntil() && undefined)",
     ),
   },
   "a hold without an end": {

@@ -210,6 +210,9 @@ export function scheduleOf(seed: number, random: SeededRandom, wishes: Wishes = 
     ...(wishes.motif === undefined && happens(0.35) ? Array.from({ length: between(1, 3) }, () => holdOf(how)) : []),
     ...(wishes.motif === undefined && ofFlaps.happens(0.15) ? motifs["flapping site"]({ ...how, ...ofFlaps }) : []),
     ...(wishes.motif === undefined && ofOrders.happens(0.15) ? motifs["confirmed board"]({ ...how, ...ofOrders }) : []),
+    ...(wishes.motif === undefined && ofOrders.happens(0.05)
+      ? motifs["revived confirmation"]({ ...how, ...ofOrders })
+      : []),
     ...(wishes.motif === undefined && ofOrders.happens(0.15) ? [stepDownOf({ ...how, ...ofOrders })] : []),
     ...(wishes.motif === undefined && setting.lan !== "none" ? cutOnLan({ ...how, ...drawsOf(ofLan) }) : []),
   ]

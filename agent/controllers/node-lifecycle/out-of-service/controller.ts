@@ -5,22 +5,32 @@ import type { Millis } from "../../../base/clock.ts";
 import type { JsonRecord } from "../../../base/json.ts";
 import { refTo } from "../../../execution/actions.ts";
 import { type Controller, enqueueOn } from "../../../loop/controller.ts";
+import type { NodeLifecycleDeps } from "../controller.ts";
 import { nodeEvent } from "../pass.ts";
-import { authorOf, markOf, outOfService, outOfServiceAnnotation, sinceConfirmed } from "./mark.ts";
+import { authorOf, markOf, mayBeUndone, outOfService, outOfServiceAnnotation, sinceConfirmed } from "./mark.ts";
 
 export interface OutOfService {
   readonly node: Node;
   /** The content of our annotation. */
   readonly mark: JsonRecord;
-  /** The board gave a sign of life after the confirmation. */
-  readonly hasReported: boolean;
+  /**
+   * Why the taint is removed; undefined if it stays. reported: the board gave a sign of life after the confirmation.
+   * restored: a restore of the API server may have brought the confirmation back, and undone a later sign of life.
+   */
+  readonly over: "reported" | "restored" | undefined;
 }
 
 /** Interval between checks of a board out of service, because a heartbeat alone enqueues nothing. */
 const checkPeriod: Millis = 5000;
 
-/** Once a board that an operator confirmed to be dead gives a sign of life, removes the taint. */
-export const outOfServiceBoards: Controller<OutOfService, undefined> = {
+/**
+ * Removes the taint once a board that an operator confirmed to be dead gives a sign of life. After a restore of the API
+ * server, removes what may be from before it: operators confirm again what still holds. No pod goes by such a
+ * confirmation in the meantime, because a leader judges a board only after a grace period.
+ */
+export const outOfServiceBoards = ({
+  undoneUntil = () => undefined,
+}: Pick<NodeLifecycleDeps, "undoneUntil">): Controller<OutOfService, undefined> => ({
   name: "out-of-service",
   reads: [nodes, leases],
   // The mark has the last Lease that the former leader knew. An earlier one in the cache would look like a later sign.
@@ -32,10 +42,12 @@ export const outOfServiceBoards: Controller<OutOfService, undefined> = {
     const mark = node && markOf(node);
     if (node === undefined || mark === undefined) return undefined;
     const lease = site.lister(leases).get(boardLeaseKey(name));
-    return { node, mark, hasReported: sinceConfirmed(node, lease) === "heard" };
+    const hasReported = sinceConfirmed(node, lease) === "heard";
+    const over = hasReported ? "reported" : mayBeUndone(mark, undoneUntil()) ? "restored" : undefined;
+    return { node, mark, over };
   },
-  decide({ node, mark, hasReported }, memory) {
-    if (!hasReported) return { actions: [], memory, requeueAfter: checkPeriod };
+  decide({ node, mark, over }, memory) {
+    if (over === undefined) return { actions: [], memory, requeueAfter: checkPeriod };
     const patch = {
       metadata: { annotations: { [outOfServiceAnnotation]: null } },
       ...(taintOf(node, outOfService) && {
@@ -43,13 +55,23 @@ export const outOfServiceBoards: Controller<OutOfService, undefined> = {
       }),
     };
     const { name, uid } = node.metadata;
-    const message = `Node ${name} sends heartbeats again although ${authorOf(mark)} had confirmed it to be dead, so it is back in service`;
+    const who = authorOf(mark);
+    const [reason, message] =
+      over === "reported"
+        ? [
+            "BoardBackInService",
+            `Node ${name} sends heartbeats again although ${who} had confirmed it to be dead, so it is back in service`,
+          ]
+        : [
+            "ConfirmationWithdrawn",
+            `The API server was restored, and ${who} may have confirmed Node ${name} to be dead before that: if it still is, confirm it again`,
+          ];
     return {
       actions: [
         { do: "patch", target: refTo(nodes, node), type: "merge", patch },
-        nodeEvent({ name, uid }, "BoardBackInService", message),
+        nodeEvent({ name, uid }, reason, message),
       ],
       memory,
     };
   },
-};
+});

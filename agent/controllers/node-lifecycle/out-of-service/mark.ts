@@ -46,11 +46,12 @@ export function confirmerOf(node: Node): Confirmer | undefined {
 
 /**
  * Writes the taint and the annotation in one patch, because a taint that is not marked as ours would never be removed.
+ * `term`: that of the leader that carries out the order.
  */
 export function takeOutOfService(
   node: Node,
   lease: Lease | undefined,
-  { by, reason }: { readonly by: string; readonly reason?: string | undefined },
+  { by, reason, term }: { readonly by: string; readonly reason?: string | undefined; readonly term?: number },
   now: Instant,
 ): Action {
   // A taint that was set by hand keeps its value, for those who read it.
@@ -58,7 +59,13 @@ export function takeOutOfService(
   const taint = { ...outOfService, ...(value !== undefined && { value }), timeAdded: timestamp(now) };
   const taints = changeTaints(taintsOf(node), { add: [taint] });
   const annotations = {
-    [outOfServiceAnnotation]: JSON.stringify({ v: 1, by, reason, ...signsOf(node, lease?.metadata.resourceVersion) }),
+    [outOfServiceAnnotation]: JSON.stringify({
+      v: 1,
+      by,
+      reason,
+      term,
+      ...signsOf(node, lease?.metadata.resourceVersion),
+    }),
   };
   return {
     do: "patch",
@@ -98,6 +105,13 @@ export function confirmedDeadBy(node: Node, lease: string | undefined): string |
   const isInForce = mark && taintOf(node, outOfService) && sinceMark(mark, node, lease) === "silent";
   return isInForce ? authorOf(mark) : undefined;
 }
+
+/**
+ * Whether a restore of the API server may have brought the mark back: it is from a term no later than `undoneUntil`, the
+ * highest one that was known when the restore was noticed, or has no term.
+ */
+export const mayBeUndone = ({ term }: JsonRecord, undoneUntil: number | undefined): boolean =>
+  undoneUntil !== undefined && !(typeof term === "number" && term > undoneUntil);
 
 function sinceMark(mark: JsonRecord, node: Node, lease: string | undefined): Confirmed {
   const signs = signsOf(node, lease);
