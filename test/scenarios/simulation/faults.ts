@@ -18,7 +18,7 @@ export class Faults {
   readonly #site: Site;
   readonly #lan: Setting["lan"];
   readonly #calmAt: Millis;
-  readonly #backups = new Map<Fault, number>();
+  readonly #backups = new Map<Fault, { readonly revision: number; readonly at: Millis }>();
   #storeLost = 0;
 
   constructor(site: Site, { calmAt, setting }: Pick<Schedule, "calmAt" | "setting">) {
@@ -264,13 +264,17 @@ export class Faults {
   #backUp(fault: Extract<Fault, { is: "api restored" }>): void {
     const { api, time } = this.#site;
     // Backups from before the site was up are not supported.
-    time.at(Math.max(settled, fault.at - fault.age), () => this.#backups.set(fault, api.revision));
+    time.at(Math.max(settled, fault.at - fault.age), () =>
+      this.#backups.set(fault, { revision: api.revision, at: time.now }),
+    );
   }
 
   #restoreApi(fault: Extract<Fault, { is: "api restored" }>): void {
     const { api, recorder, time, boards } = this.#site;
     this.#takeDown(fault, () => {
-      api.start({ forgetful: false, backup: this.#backups.get(fault) ?? api.revision });
+      const backup = this.#backups.get(fault) ?? { revision: api.revision, at: time.now };
+      api.start({ forgetful: false, backup: backup.revision });
+      recorder.history.undone.push({ from: backup.at, until: time.now });
       recorder.changed(leasePath);
       recorder.changed("/api/v1/nodes");
       recorder.history.restores.push(time.now);

@@ -125,6 +125,8 @@ export interface History {
   readonly outages: Span[];
   /** When the store was restored from a backup. */
   readonly restores: Millis[];
+  /** The periods that restores undid, from the backup to the restore. */
+  readonly undone: { readonly from: Millis; readonly until: Millis }[];
   /** Holds that were confirmed to operators. */
   readonly holds: OrderedHold[];
   readonly confirmations: Confirmation[];
@@ -147,6 +149,7 @@ export const emptyHistory = (setting: Setting): History => ({
   lanCuts: new Map(),
   outages: [],
   restores: [],
+  undone: [],
   holds: [],
   confirmations: [],
   releases: [],

@@ -9,6 +9,8 @@ import type { TermBegun } from "./terms.ts";
 const execution: Millis = 60_000;
 /** Policy `evidence`: a board that missed so many grace periods between outages has a quarter of one after the next outage. */
 const missedPeriods = 3;
+/** How long a process may leave the Lease to others. */
+const longestRest: Millis = 150_000;
 /** Clocks differ by half a percent, and monitor passes are some seconds apart. */
 const slack: Millis = 2000;
 
@@ -29,8 +31,10 @@ export function checkBlindness(
     if (!hearing.wasLiveWithin(act.triedAt - execution, act.sentAt)) wrong.push(`blind: ${actText(act)}: it was deaf`);
     if (!wasSilent(history, act)) wrong.push(`blind: ${actText(act)}: the board was not silent for a grace period`);
     const began = terms.findLast(({ order }) => order < act.order)?.at ?? 0;
-    const restored = latest(hearing.restoredBefore(act.triedAt), writableSince(history, act, began));
     const own = terms.filter(({ process }) => process === act.process);
+    const heardAgain = hearing.restoredBefore(act.triedAt);
+    const connected = heardAgain !== undefined && isOwnRest(history, own, heardAgain) ? undefined : heardAgain;
+    const restored = latest(connected, writableSince(history, act, began));
     if (restored !== undefined && isHeld(history, act, { hearing, terms: own }, restored)) {
       wrong.push(`quarantine: ${actText(act)}: the outage was over only at ${(restored / 1000).toFixed(3)}s`);
     }
@@ -42,6 +46,16 @@ export function checkBlindness(
     return wrong;
   });
 }
+
+/**
+ * Whether the watches were interrupted because the process left the Lease to others and then led again, which is no outage.
+ * Policy `kubernetes` goes on at once then; `evidence` waits as after an outage.
+ */
+const isOwnRest = ({ setting }: History, own: readonly TermBegun[], heardAgain: Millis): boolean =>
+  setting.policy === "kubernetes" &&
+  own.some(
+    ({ released }) => released !== undefined && released.at < heardAgain && heardAgain - released.at < longestRest,
+  );
 
 /**
  * True if the API server had received nothing from the board for a grace period at some recent moment, within the time that a

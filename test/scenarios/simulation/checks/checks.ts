@@ -30,7 +30,7 @@ export function checkHistory(history: History, end: Millis): readonly string[] {
     ...checkInnocence(history, acts),
     ...checkOwnBoard(history, acts),
     ...checkWitnessed(history, acts),
-    ...checkUnproven(history, acts),
+    ...checkUnproven(history, acts, hearings),
     ...checkGain(history, acts),
     ...checkHolds(history, acts),
     ...checkSafetyValve(history, acts),

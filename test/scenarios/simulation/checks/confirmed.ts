@@ -10,15 +10,34 @@ const backFor: Millis = 50_000;
 
 /**
  * Whether an operator's word covers an act on a board: it was given before, and the board has given no sign of life
- * since. No rule of silence, of tolerations or of the safety valve applies to such an act.
+ * since. No rule of silence, of tolerations or of the safety valve applies to such an act. A sign of life that a restore undid
+ * does not count for a leader whose board cannot have noticed the restore.
  */
-export const isConfirmed = ({ confirmations, signs }: History, { board, sentAt }: Act): boolean =>
-  confirmations.some(
+export function isConfirmed(
+  history: History,
+  { board, sentAt, process }: Pick<Act, "board" | "sentAt"> & Partial<Pick<Act, "process">>,
+): boolean {
+  const { confirmations, signs, undone } = history;
+  const hidden = process === undefined ? [] : undone.filter((one) => !mayNotice(history, process, one));
+  const isKnown = (at: Millis): boolean => !hidden.some(({ from, until }) => at >= from && at <= until);
+  return confirmations.some(
     (one) =>
       one.board === board &&
       one.from <= sentAt &&
-      !(signs.get(board) ?? []).some((at) => at > one.from && at < sentAt - underWay),
+      !(signs.get(board) ?? []).some((at) => at > one.from && at < sentAt - underWay && isKnown(at)),
   );
+}
+
+/** Whether a process of this board read a Lease that a restore undid. */
+function mayNotice({ processes, leases }: History, process: number, undone: History["undone"][number]): boolean {
+  const name = processes.get(process)?.board;
+  const written = leases.filter(({ at }) => at > undone.from && at < undone.until);
+  const [from = Number.POSITIVE_INFINITY] = written.map(({ order }) => order);
+  const until = leases.find(({ at }) => at >= undone.until)?.order ?? Number.POSITIVE_INFINITY;
+  return [...processes.values()].some(
+    ({ board, toldTerms }) => board === name && toldTerms.some(({ order }) => order >= from && order < until),
+  );
+}
 
 /**
  * Whether the operator's word about a board stands at the end: the answer was "done", the board has given no sign of

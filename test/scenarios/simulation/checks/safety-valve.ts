@@ -2,6 +2,7 @@ import type { Millis } from "../../../../agent/base/clock.ts";
 import type { History, NodeState } from "../history.ts";
 import { tolerances } from "../pod-keeper.ts";
 import { type Act, actText, isTainted } from "./acts.ts";
+import { isConfirmed } from "./confirmed.ts";
 
 /** An hour by the fastest clock. */
 const hour: Millis = 3_600_000 * 0.99;
@@ -58,22 +59,27 @@ function isKnown(earlier: Act, { process, sentAt }: Act, { restores, leases, pro
   return isOwn || !forgetting.some((at) => at > earlier.sentAt && at < sentAt);
 }
 
-const tooManyBoards = (
-  bound: readonly Act[],
-  done: readonly Act[],
-  { nodes, setting: { boards } }: History,
-): readonly string[] =>
-  bound
+const tooManyBoards = (bound: readonly Act[], done: readonly Act[], history: History): readonly string[] => {
+  const {
+    nodes,
+    setting: { boards },
+  } = history;
+  return bound
     .filter(({ is }) => is === "taint")
     .flatMap((act) => {
       const known = boards.filter(({ name }) => stateAt(nodes.get(name), act.sentAt) !== undefined);
       const limit = Math.max(1, Math.floor(known.length / 2));
+      // A board that an operator confirmed dead does not count.
       const tainted = known.filter(
-        ({ name }) => name !== act.board && isKnownTainted(name, act, done, nodes.get(name)),
+        ({ name }) =>
+          name !== act.board &&
+          !isConfirmed(history, { board: name, sentAt: act.sentAt }) &&
+          isKnownTainted(name, act, done, nodes.get(name)),
       );
       if (tainted.length < limit) return [];
       return [`valve: ${actText(act)}, while ${tainted.map(({ name }) => name).join(", ")} are tainted`];
     });
+};
 
 /** Whether the leader that does the act must know that this board is tainted and silent. */
 function isKnownTainted(
