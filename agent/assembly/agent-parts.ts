@@ -17,7 +17,13 @@ import type { Loop } from "../leading/control-loops.ts";
 import type { CurrentTerm } from "../leading/current-term.ts";
 import { siteParts } from "../leading/site-parts.ts";
 import type { TermWork } from "../leading/term-work.ts";
-import { deafProblem, lateProblem, shadowProblems, unableProblem } from "../status/judge-problems.ts";
+import {
+  deafProblem,
+  lateProblem,
+  shadowProblems,
+  stutteringProblem,
+  unableProblem,
+} from "../status/judge-problems.ts";
 import type {
   AgentParts,
   ApiPart,
@@ -44,7 +50,7 @@ export interface ReportedAgent
   readonly current: CurrentTerm;
   readonly decisions: Pick<DecisionBook, "heldCounts" | "boardsHeldBy">;
   readonly witness: LanWitness | undefined;
-  readonly work: Pick<TermWork, "deafSince" | "failing" | "late" | "waitsFor" | "heldSince">;
+  readonly work: Pick<TermWork, "deafSince" | "stutteringSince" | "failing" | "late" | "waitsFor" | "heldSince">;
   readonly openedAt: Instant;
 }
 
@@ -273,6 +279,8 @@ function problemParts(
   if (deafSince !== undefined) found.push(deafProblem(deafSince, now));
   const failing = work.failing(now);
   if (failing !== undefined) found.push(unableProblem(failing, now));
+  const stutteringSince = work.stutteringSince(now);
+  if (stutteringSince !== undefined) found.push(stutteringProblem(stutteringSince, now));
   const late = work.late(now);
   if (late !== undefined) found.push(lateProblem(late, now));
   const isTold = (resource: string, verbs: readonly string[], namespace?: string): boolean =>

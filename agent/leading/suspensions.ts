@@ -22,6 +22,10 @@ export const neverSuspended: Suspended = { from: undefined, settledAt: undefined
 const interval: Millis = 500;
 /** How much later than that the process may run without counting as suspended. */
 const lateness: Millis = 500;
+/** A process that was not suspended for this long runs properly again. */
+const steadyAfter: Millis = 30_000;
+/** For this long a process must have been suspended again and again until that is reported. */
+const reportedAfter: Millis = 60_000;
 /** Minimum time after a suspension until all sockets are taken to have been read. */
 const minSettling: Millis = 2000;
 
@@ -36,6 +40,8 @@ export class Suspensions {
   /** When the process last ran; undefined while `run` does not watch it. */
   #ranAt: Instant | undefined;
   #suspended = neverSuspended;
+  /** When the first and the last of the suspensions ended that followed one another closely. */
+  #series: { readonly since: Instant; readonly last: Instant } | undefined;
 
   /** `blip`: the longest interruption that is not an outage. */
   constructor(clock: Clock, blip: Millis) {
@@ -48,6 +54,16 @@ export class Suspensions {
     return this.#suspended;
   }
 
+  /**
+   * Since when the process has been suspended again and again, for a minute at least; undefined if it has not. Until it
+   * has run for a few seconds after each of these times, it judges no board.
+   */
+  stutteringSince(now: Instant): Instant | undefined {
+    if (this.#series === undefined || elapsed(this.#series.last, now) >= steadyAfter) return undefined;
+    const { since, last } = this.#series;
+    return elapsed(since, last) >= reportedAfter ? since : undefined;
+  }
+
   /** Watches the process until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     try {
@@ -58,6 +74,7 @@ export class Suspensions {
       }
     } finally {
       this.#ranAt = undefined;
+      this.#series = undefined;
     }
   }
 
@@ -65,6 +82,8 @@ export class Suspensions {
     this.#ranAt = now;
     const length = elapsed(before, now) - interval;
     if (length <= lateness) return;
+    const isNext = this.#series !== undefined && elapsed(this.#series.last, now) < steadyAfter;
+    this.#series = { since: (isNext ? this.#series?.since : undefined) ?? now, last: now };
     const settling = Math.max(minSettling, Math.min(length, this.#blip));
     this.#suspended = {
       from: before,

@@ -62,7 +62,7 @@ export interface TermWorkDeps {
   readonly client: KubeClient;
   readonly informers: InformerSet;
   readonly claims: SiteClaims;
-  readonly suspensions: Pick<Suspensions, "run">;
+  readonly suspensions: Pick<Suspensions, "run" | "stutteringSince">;
   readonly caches: Caches;
   /** The caches without the boards that another site claims. */
   readonly uncontested: Caches;
@@ -157,6 +157,11 @@ export class TermWork {
    */
   deafSince(now: Instant): Instant | undefined {
     return this.#deafness.sickness(now)?.since;
+  }
+
+  /** Since when this leader has been stopped again and again; undefined if it has not, or does not lead. */
+  stutteringSince(now: Instant): Instant | undefined {
+    return this.#deps.current.isActing ? this.#deps.suspensions.stutteringSince(now) : undefined;
   }
 
   /**

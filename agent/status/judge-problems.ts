@@ -63,6 +63,14 @@ export const unableProblem = ({ kind, since, error }: Failing, now: Instant): Pr
   hint: "another board takes over if the API server is at fault and a board stands by; look for a faulty API server: kubectl get --raw '/readyz?verbose' on each of them",
 });
 
+/** The problem of a leader whose process does not run long enough at a time to judge boards. */
+export const stutteringProblem = (since: Instant, now: Instant): ProblemPart => ({
+  type: "LeaderStalls",
+  severity: "warning",
+  message: `this board leads, and its process has been stopped again and again since ${timeOf(since, now)}, for a second or longer: after each stop it judges no board for at least 2 s, so silent boards may go unnoticed`,
+  hint: "check this board's load, its power and its SD card (dmesg), and CPUQuota= of the service; siteward cmd leader.step-down lets another board lead",
+});
+
 interface Isolated {
   /** How the other boards are reached: "eth0". */
   readonly path: string;

@@ -108,3 +108,22 @@ test("time in which the process is not watched does not count", async () => {
   await clock.advance("1m");
   expect(suspensions.now).toBe(neverSuspended);
 });
+
+test("a process that is stopped for a good second in every three says so after a minute, and not once it has run for half a minute", async () => {
+  const stopAgainAndAgain = async (seconds: number): Promise<void> => {
+    for (let passed = 0; passed < seconds; passed += 3) {
+      clock.skip(1300);
+      await clock.advance("1700ms");
+    }
+  };
+  await stopAgainAndAgain(57);
+  expect(suspensions.stutteringSince(clock.now())).toBeUndefined();
+  const begun = clock.now().mono - 57_000;
+  await stopAgainAndAgain(9);
+  expect((suspensions.stutteringSince(clock.now())?.mono ?? 0) - begun).toBeLessThan(2000);
+  await clock.advance("31s");
+  expect(suspensions.stutteringSince(clock.now())).toBeUndefined();
+  clock.skip(1300);
+  await clock.advance("1s");
+  expect(suspensions.stutteringSince(clock.now())).toBeUndefined();
+});
