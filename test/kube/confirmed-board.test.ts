@@ -50,3 +50,54 @@ describe.skipIf(missingAssets())("a board that is confirmed dead as the leader's
     expect(await site.podNames()).toEqual(pods);
   });
 });
+
+describe.skipIf(missingAssets())(
+  "a board that was confirmed dead, is repaired, and is cut off after a restore of etcd",
+  () => {
+    const site = new KubeSite();
+    const { cluster } = site;
+
+    beforeAll(async () => {
+      await site.start();
+      await fill(cluster, { nodes: 4, pods: 12, seed: 1 });
+    });
+    afterAll(() => site.stop());
+
+    test("keeps its pods: the restore brings back the confirmation, and undoes the board's return", {
+      timeout: 300_000,
+    }, async () => {
+      site.beat(0, 1, 2, 3);
+      const leader = site.agent(boardName(0), config);
+      await until("it leads", () => leader.isReady && leader.leads, 30);
+      await Promise.all([0, 1, 2, 3].map((i) => report(cluster, i)));
+      site.silence(3);
+      await until("the board is lost", async () => (await site.taints(3)).includes("unreachable:NoExecute"), 60);
+      const pods = await site.podNames();
+      // So that its pods are still there when the backup is made.
+      for (const controller of ["taint-eviction", "pod-gc"])
+        await order(leader, "controllers.pause", { controller, ttl: 60 });
+      const confirmed = await order(leader, "board.confirm-dead", { board: boardName(3) });
+      expect(confirmed).toMatchObject({ state: "succeeded", result: { paused: ["pod-gc", "taint-eviction"] } });
+      await cluster.backUp("confirmed");
+      site.beat(3);
+      await report(cluster, 3);
+      await until("it is back in service", async () => (await site.taints(3)).length === 0, 60);
+      site.silence(3);
+      await cluster.restore("confirmed");
+      expect(await site.taints(3)).toContain("out-of-service:NoExecute");
+      const isOut = async (): Promise<boolean> => (await site.taints(3)).includes("out-of-service:NoExecute");
+      await until(
+        "the confirmation is withdrawn",
+        async () => !(await isOut()),
+        90,
+        () => leader.log().slice(-2000),
+      );
+      // The pauses have ended, and a grace period has passed.
+      await new Promise((resolve) => setTimeout(resolve, 65_000));
+      expect(await site.podNames()).toEqual(pods);
+      const again = await order(leader, "board.confirm-dead", { board: boardName(3) });
+      expect(again).toMatchObject({ state: "succeeded", result: { changed: true } });
+      await until("its pods are gone", async () => (await site.podNames()).length < pods.length, 60);
+    });
+  },
+);
