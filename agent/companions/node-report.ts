@@ -61,7 +61,7 @@ const announceEvery: Millis = 60_000;
 /** A condition that was already True at the start is cleared only after the sensors have been read for this long. */
 const sensorsSettle: Millis = 660_000;
 /** Interval between reads of the Node, which may have been recreated. */
-const verifyEvery: Millis = 43_200_000;
+const verifyEvery: Millis = 3_600_000;
 /** Interval between reads of the Node while another process with this board's name may be running. */
 const verifySuspected: Millis = 600_000;
 /**
@@ -140,7 +140,7 @@ export class NodeReport implements Companion {
   async #pass(signal: AbortSignal): Promise<void> {
     const now = this.#ambient.clock.now();
     const every = this.#isSuspicious(now) || this.#deps.isLedByCopy() ? verifySuspected : verifyEvery;
-    if (isOver(this.#verifiedAt, every, now)) await this.#verify(now, signal);
+    if (isOver(this.#verifiedAt, every, now) || this.#isReplaced()) await this.#verify(now, signal);
     this.#lookAtCache(now);
     // First, because a board that has not announced itself before its link fails cannot be asked on the LAN.
     if (isOver(this.#announcedAt, announceEvery, now)) await this.#announce(now, signal);
@@ -191,18 +191,28 @@ export class NodeReport implements Companion {
    * Whether another process has replaced this process's announcement on this Node; false if the Node is no newer than
    * the last one examined. An announcement that was removed proves nothing.
    */
-  #examine({ uid, resourceVersion, annotations }: Node["metadata"], now: Instant): boolean {
-    const before = this.#examined;
-    const isNewer =
-      before === undefined || resourceVersion === undefined || compareVersions(resourceVersion, before) > 0;
-    if (uid !== this.#written?.uid || !isNewer) return false;
-    this.#examined = resourceVersion ?? before;
+  #examine(metadata: Node["metadata"], now: Instant): boolean {
+    const { uid, resourceVersion, annotations } = metadata;
+    if (uid !== this.#written?.uid || !this.#isNew(metadata)) return false;
+    this.#examined = resourceVersion ?? this.#examined;
     const witness = annotations?.[witnessAnnotation];
     const isOwn = witness === undefined || this.#own === undefined || witness === this.#own;
     if (isOwn || this.#written.witness !== this.#own) return false;
     this.#foreign = [...this.#foreign, now].slice(-2);
     this.#ambient.log.warn("another process has written the announcement of this board", { node: this.#deps.node });
     return true;
+  }
+
+  /** Whether the cache shows another Node with this name: it was deleted, and the kubelet registered again. */
+  #isReplaced(): boolean {
+    const { metadata } = this.#deps.cached() ?? {};
+    return metadata !== undefined && metadata.uid !== this.#written?.uid && this.#isNew(metadata);
+  }
+
+  /** Whether this version of the Node is newer than the last one examined. */
+  #isNew({ resourceVersion }: Node["metadata"]): boolean {
+    if (this.#examined === undefined || resourceVersion === undefined) return true;
+    return compareVersions(resourceVersion, this.#examined) > 0;
   }
 
   #isSuspicious(now: Instant): boolean {

@@ -39,8 +39,8 @@ interface Asked {
   readonly paths: Set<string>;
   /** How many more answers are checked. */
   checks: number;
-  /** How many more answers are checked to questions that everyone on a network could read. */
-  openChecks: number;
+  /** How many answers to questions that everyone on a network could read were checked, by sender. */
+  readonly openChecks: Map<string, number>;
 }
 
 interface SentQuestion {
@@ -56,8 +56,13 @@ interface SentQuestion {
  * signature check, and anyone who sees the questions could send any number of them.
  */
 const maxChecks = maxAddresses + 8;
-/** The same for questions that were sent to everyone. Their wrong answers must not crowd out others. */
-const maxOpenChecks = 8;
+/**
+ * The same for questions that were sent to everyone, by the sender's address, so that the wrong answers of one machine do not
+ * crowd out the board's own. A board answers from one address at each of its networks.
+ */
+const maxOpenChecks = 2;
+/** The number of senders whose answers to such questions are checked. */
+const maxSenders = 64;
 
 /**
  * Sends questions, and receives the signed answers to them. Each address of a board is sent a question of its own, so
@@ -111,7 +116,7 @@ export class QuestionPort {
       isAnswered: false,
       paths: new Set(),
       checks: maxChecks,
-      openChecks: maxOpenChecks,
+      openChecks: new Map(),
     };
     this.#asked.set(board, asked);
     for (const address of addresses) {
@@ -164,7 +169,7 @@ export class QuestionPort {
     const asked = this.#asked.get(board);
     if (asked === undefined || asked.sent === 0) return "unknown";
     if (asked.isAnswered) return "answered";
-    return asked.checks === 0 ? "unknown" : "unanswered";
+    return asked.checks <= 0 ? "unknown" : "unanswered";
   }
 
   /** The paths by which the board answered its last questions. */
@@ -207,9 +212,7 @@ export class QuestionPort {
     const asked = sent && this.#asked.get(sent.question.board);
     if (answer === undefined || sent === undefined || asked === undefined) return;
     const { question, path: askedBy, isOpen } = sent;
-    if (asked.paths.has(askedBy) || (isOpen ? asked.openChecks : asked.checks) === 0) return;
-    if (isOpen) asked.openChecks--;
-    else asked.checks--;
+    if (asked.paths.has(askedBy) || !(isOpen ? takesOpen(asked, sender) : asked.checks-- > 0)) return;
     if (!isSigned(signedBytes(question, answer), answer.signature, asked.key)) return;
     asked.isAnswered = true;
     const path = this.pathTo(sender) === askedBy ? askedBy : undefined;
@@ -232,4 +235,12 @@ export class QuestionPort {
     for (const nonce of this.#asked.get(board)?.nonces ?? []) this.#byNonce.delete(nonce);
     this.#asked.delete(board);
   }
+}
+
+/** Whether another answer of this sender to a question to everyone is checked; counts it. */
+function takesOpen({ openChecks }: Asked, sender: string): boolean {
+  const checked = openChecks.get(sender) ?? 0;
+  if (checked === maxOpenChecks || (checked === 0 && openChecks.size === maxSenders)) return false;
+  openChecks.set(sender, checked + 1);
+  return true;
 }

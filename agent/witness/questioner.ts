@@ -81,6 +81,8 @@ const maxCalibrated = 50;
 const controlsPerPath = 2;
 /** Maximum number of silent boards for which everyone on their networks is asked in one round. */
 const maxEveryone = 16;
+/** How often everyone is asked for a board whose silence is shown: it may have been off the LAN when it got its address. */
+const everyoneAgain: Millis = 60_000;
 /** How many announcements are read in one round at least, and in how many rounds those of the largest site are. */
 const minRead = 200;
 const roundsToRead = 6;
@@ -112,10 +114,10 @@ export class Questioner {
   #round: Round | undefined;
   /** The boards in doubt that answered in the last round. */
   #answering: ReadonlySet<string> = new Set();
-  /** The boards in doubt that did not, although they were asked. */
-  #unanswering: ReadonlySet<string> = new Set();
-  /** The last board for which everyone was asked; empty if none was. */
-  #lastEveryone = "";
+  /** The boards in doubt that left their last question unanswered. */
+  readonly #unanswering = new Set<string>();
+  /** When everyone was asked for them; the one asked longest ago comes first. */
+  readonly #everyoneAsked = new Map<string, Instant>();
   #doubted: ReadonlySet<string> = new Set();
   /** The addresses of silent boards that another board announces as well, as far as the announcements were read. */
   readonly #shared = new Set<string>();
@@ -201,9 +203,9 @@ export class Questioner {
     const isOpen = await this.#port.open(signal);
     const asked = this.#next(doubted).flatMap((board) => this.#askDoubted(board, targets, isOpen) ?? []);
     const open = asked.filter(({ board }) => this.#isOpen(board));
-    const own = new Set(open.length > 0 ? this.#deps.addresses() : []);
+    const own = new Set(asked.length > 0 ? this.#deps.addresses() : []);
     if (open.length > 0) this.#findShared(open, targets);
-    this.#askEveryone(open, own, now);
+    this.#askEveryone(asked, own, now);
     const ways = open.filter((one) => !this.#isShared(one, now)).map((one) => this.#wayTo(one, own, now));
     const controls = open.length > 0 ? this.#controls(targets, now, new Set(ways.flatMap(({ near }) => near))) : [];
     for (const board of due) {
@@ -243,16 +245,17 @@ export class Questioner {
 
   /**
    * Asks everyone on the networks of boards that left their last questions unanswered: their addresses may have changed
-   * while they could not announce the new ones.
+   * while they could not announce the new ones. Networks within each board, such as container bridges, are left out.
    */
   #askEveryone(silent: readonly AnnouncedBoard[], own: ReadonlySet<string>, now: Instant): void {
-    const due = silent.filter(({ board }) => this.#unanswering.has(board));
-    const after = due.findIndex(({ board }) => board > this.#lastEveryone);
-    const inTurn = after < 0 ? due : [...due.slice(after), ...due.slice(0, after)];
-    for (const one of inTurn.slice(0, maxEveryone)) {
-      const paths = new Set(this.#wayTo(one, own, now).near.filter(isDirect));
+    const askedAt = (board: string): number => this.#everyoneAsked.get(board)?.mono ?? Number.NEGATIVE_INFINITY;
+    const isDue = (board: string): boolean =>
+      this.#unanswering.has(board) && (this.#isOpen(board) || now.mono - askedAt(board) >= everyoneAgain);
+    const due = silent.filter(({ board }) => isDue(board)).sort((a, b) => askedAt(a.board) - askedAt(b.board));
+    for (const one of due.slice(0, maxEveryone)) {
+      const paths = new Set(this.#pathsTo(one.announced, own).filter(isDirect));
       this.#port.askEveryone(one.board, one.announced, [...paths]);
-      this.#lastEveryone = one.board;
+      this.#everyoneAsked.set(one.board, now);
     }
   }
 
@@ -283,7 +286,10 @@ export class Questioner {
     const heard = boards.filter((board) => this.#port.outcome(board) === "answered");
     const answered = new Set(heard.flatMap((board) => [...this.#port.pathsOf(board)]));
     this.#answering = new Set(heard);
-    this.#unanswering = new Set(doubted.filter((board) => this.#port.outcome(board) === "unanswered"));
+    for (const board of doubted) {
+      if (this.#port.outcome(board) === "unanswered") this.#unanswering.add(board);
+      else this.#unanswering.delete(board);
+    }
     for (const [board, needed] of paths) {
       const at = this.#port.askedAt(board);
       if (this.#port.outcome(board) !== "unanswered" || at === undefined) continue;
@@ -431,7 +437,7 @@ export class Questioner {
 
   #keepOnly(doubted: ReadonlySet<string>): void {
     this.#doubted = doubted;
-    for (const kept of [this.#words, this.#keys, this.#counts])
+    for (const kept of [this.#words, this.#keys, this.#counts, this.#unanswering, this.#everyoneAsked])
       for (const board of kept.keys()) if (!doubted.has(board)) kept.delete(board);
     this.#port.keepOnly(doubted);
     if (doubted.size > 0) return;

@@ -154,7 +154,23 @@ test("a healthy board reports its conditions once, and writes nothing for a day"
   const site = new Story();
   await site.clock.advance("1d");
   expect(site.writes).toEqual(["0: PowerUndervoltage=False ClockUnsynced=False", "0: ready"]);
-  expect(site.reads).toBeLessThanOrEqual(3);
+  expect(site.reads).toBeLessThanOrEqual(25);
+});
+
+test.each([
+  ["a leader, or a warm standby, announces itself within seconds", "current", "76s"],
+  ["a cold standby announces itself within an hour", undefined, "61m"],
+] as const)("after a person deleted the Node of a running board, %s", async (_, cache, within) => {
+  const site = new Story();
+  site.announcement = "key at 192.168.7.3";
+  site.cache = cache;
+  await site.clock.advance("10m");
+  site.uid = "node-2";
+  site.announced = undefined;
+  site.annotation = undefined;
+  site.version++;
+  await site.clock.advance(within);
+  expect([site.announced, site.annotation]).toEqual(["key at 192.168.7.3", "ready"]);
 });
 
 test("only changes are written, and at most every five minutes", async () => {

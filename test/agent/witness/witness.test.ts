@@ -234,6 +234,43 @@ describe("a leader", () => {
     expect(story.lan.sent.filter(({ to }) => to.startsWith("192.168.7.255"))).toHaveLength(toAll);
   });
 
+  test("hears such a board although another machine on the LAN answers each question to everyone wrongly, and first", async () => {
+    const story = await inDoubt();
+    const wrong = { boot: "", kubelet: { is: "ok" }, signature: new Uint8Array(64) } as const;
+    const stranger = await story.lan.of("192.168.7.66").open(port, (question, reply) => {
+      for (let times = 0; times < 50; times++) reply(encodeAnswer({ nonce: question.slice(4, 20), ...wrong }));
+    });
+    story.everyone = ["192.168.7.255"];
+    story.address = "192.168.7.33";
+    await story.restart();
+    await story.clock.advance("45s");
+    expect(story.heard).toBe("kubelet ok");
+    stranger.close();
+  });
+
+  test("hears such a board also if it was off the LAN for minutes before", async () => {
+    const story = await inDoubt();
+    story.everyone = ["192.168.7.255"];
+    story.lan.isUp = false;
+    await story.clock.advance("10m");
+    story.address = "192.168.7.33";
+    await story.restart();
+    story.lan.isUp = true;
+    await story.clock.advance("65s");
+    expect(story.heard).toBe("kubelet ok");
+  });
+
+  test("asks everyone for each of hundreds of silent boards in turn, for sixteen in a round", async () => {
+    const story = new Story();
+    story.everyone = ["192.168.7.255"];
+    story.doubted = Array.from({ length: 600 }, (_, index) => `b-${index}`);
+    await story.lead();
+    await story.clock.advance("5m");
+    const toAll = story.lan.sent.filter(({ to }) => to.startsWith("192.168.7.255"));
+    expect(new Set(toAll.map(({ datagram }) => Buffer.from(datagram).subarray(20).toString())).size).toBe(600);
+    expect(toAll.length).toBeLessThanOrEqual(61 * 16);
+  });
+
   test("is not kept from an answer by wrong ones to the questions that everyone on the network can read", async () => {
     const lan = new LanInMemory();
     const ambient = { clock: new FakeClock(), log: new RecordingLog(), random: new SeededRandom(1) };

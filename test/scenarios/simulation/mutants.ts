@@ -244,8 +244,8 @@ const list = {
     wishes: { motif: "moved board", policy: "evidence", lan: "apart", boards: 3 },
     breaks: one(
       "agent/witness/questioner.ts",
-      "silent.filter(({ board }) => this.#unanswering.has(board))",
-      'silent.filter(({ board }) => this.#unanswering.has(board + "?"))',
+      "this.#unanswering.has(board) && (",
+      'this.#unanswering.has(board + "?") && (',
     ),
   },
   "a word about a board that a restore brings back": {
