@@ -5,6 +5,7 @@ import { type BoardVerdictDeps, freezeOnBoard, isBoardBack } from "../controller
 import { lifecycleSettings } from "../controllers/node-lifecycle/settings.ts";
 import { openValve, shutValve, type ValveAt } from "../controllers/safety-valve.ts";
 import type { DecisionBook } from "../decisions/decision-book.ts";
+import type { Grounds } from "../decisions/grounds.ts";
 import type { EventRecorder } from "../execution/event-recorder.ts";
 import { Executor } from "../execution/executor.ts";
 import { actLimits } from "../holds/act-limit.ts";
@@ -105,8 +106,6 @@ export function executionOf(ambient: Ambient, { config }: Edges, deps: Execution
       isFrozen,
       isPaused,
       isOutdated: hasOutageSince,
-      isBack: (grounds) =>
-        isBoardBack(grounds, boards.lister.get(grounds.board), heartbeats.lister.get(boardLeaseKey(grounds.board))),
       valve: counter &&
         limits && {
           admit: (act, namespace) => {
@@ -125,6 +124,9 @@ export function executionOf(ambient: Ambient, { config }: Edges, deps: Execution
       hasValve: book !== undefined,
     });
   };
+  // Not for controllers in shadow mode: a board that they pretend to be lost is not in the caches.
+  const isBack = (grounds: Grounds): boolean =>
+    isBoardBack(grounds, boards.lister.get(grounds.board), heartbeats.lister.get(boardLeaseKey(grounds.board)));
   return {
     limits: limits && { ...limits, boards: maxBoards ?? "half" },
     verdictDeps: {
@@ -134,7 +136,7 @@ export function executionOf(ambient: Ambient, { config }: Edges, deps: Execution
       valve: valveOf(book),
       ...(questioner && { wordOf: (board: string) => questioner.wordOf(board) }),
     },
-    executor: executorOf(book, { client: api.client, events, decisions }),
+    executor: executorOf(book, { client: api.client, events, decisions, isBack }),
     shadow:
       shadowDecisions &&
       (() => {

@@ -19,7 +19,10 @@ import { ShadowValve } from "../shadow/shadow-valve.ts";
 export type ActCounter = Pick<ValveBook, "admit" | "view">;
 
 /** What distinguishes the executors of controllers that act and of those in shadow mode. */
-export type ExecutorParts = Pick<ConstructorParameters<typeof Executor>[1], "client" | "events" | "decisions">;
+export type ExecutorParts = Pick<
+  ConstructorParameters<typeof Executor>[1],
+  "client" | "events" | "decisions" | "isBack"
+>;
 
 export interface TermShadowDeps {
   readonly config: Config;
