@@ -10,7 +10,7 @@ import type { EventRecorder } from "../execution/event-recorder.ts";
 import { Executor } from "../execution/executor.ts";
 import { actLimits } from "../holds/act-limit.ts";
 import type { HoldBook } from "../holds/hold-book.ts";
-import { isRunning, runningRelease } from "../holds/holds.ts";
+import { isPaused, runningRelease } from "../holds/holds.ts";
 import type { ValveBook } from "../holds/valve-book.ts";
 import { isOutdated, linkOf } from "../judgement/link.ts";
 import type { CurrentTerm } from "../leading/current-term.ts";
@@ -73,11 +73,6 @@ export function executionOf(ambient: Ambient, { config }: Edges, deps: Execution
     if (held.freezes.size === 0) return false;
     return freezeOnBoard(held, board, boards.lister.get(board), now) !== undefined;
   };
-  const isPaused = (controller: string): boolean => {
-    const now = clock.now();
-    const pause = holds.now(now).pauses.get(controller);
-    return pause !== undefined && isRunning(pause, now);
-  };
   const hasOutageSince = (since: Instant): boolean => {
     const now = clock.now();
     const link = linkOf({ nodes: boards.health, leases: heartbeats.health }, settings, now);
@@ -104,7 +99,7 @@ export function executionOf(ambient: Ambient, { config }: Edges, deps: Execution
       ...parts,
       inflight: config.client.inflight,
       isFrozen,
-      isPaused,
+      isPaused: (controller) => isPaused(holds.now(clock.now()), controller, clock.now()),
       isOutdated: hasOutageSince,
       valve: counter &&
         limits && {

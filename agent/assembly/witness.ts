@@ -95,7 +95,9 @@ export function witnessProblems(witness: LanWitness | undefined, now: Instant): 
       hint: "pods of silent boards stay for judgement.unprovenHold at most, whether or not the boards run; see IPAddressAllow= of the service, and the host's firewall",
     });
   }
-  if (questioner?.isolation !== undefined) found.push(isolatedProblem(questioner.isolation, now));
-  else if (questioner?.quietPath !== undefined) found.push(quietProblem(questioner.quietPath, now));
+  const isolation = questioner?.isolation;
+  const quiet = isolation === undefined ? questioner?.quietPath : undefined;
+  if (isolation !== undefined) found.push(isolatedProblem(isolation, now));
+  if (quiet !== undefined) found.push(quietProblem(quiet, now));
   return found;
 }

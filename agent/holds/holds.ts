@@ -142,6 +142,12 @@ export const permits = ({ confirmed, release }: Holds): boolean => confirmed.siz
 export const runningRelease = ({ release }: Holds, now: Instant): Hold | undefined =>
   release && isRunning(release, now) ? release : undefined;
 
+/** Whether an operator has paused the controller of this name, and the pause is still running. */
+export function isPaused({ pauses }: Pick<Holds, "pauses">, controller: string, now: Instant): boolean {
+  const pause = pauses.get(controller);
+  return pause !== undefined && isRunning(pause, now);
+}
+
 /** The release as a map with the key "valve", like the other holds; empty if there is none. */
 export const releaseOf = ({ release }: Holds): ReadonlyMap<string, Hold> => new Map(release && [["valve", release]]);
 

@@ -2,7 +2,7 @@ import type { Clock, Instant } from "../base/clock.ts";
 import type { SiteMemory } from "../controllers/node-lifecycle/memory.ts";
 import type { TimerCounts } from "../controllers/taint-eviction/timer.ts";
 import type { Term } from "../execution/fence.ts";
-import { type Holds, isRunning } from "../holds/holds.ts";
+import { type Holds, isPaused } from "../holds/holds.ts";
 import type { Loop, TermLoops } from "./control-loops.ts";
 import type { LeavingPods } from "./leaving-pods.ts";
 
@@ -82,11 +82,10 @@ export class CurrentTerm {
   }
 
   /** Pauses the loops that an operator paused, and resumes the others. */
-  obeyPauses({ pauses }: Pick<Holds, "pauses">): void {
+  obeyPauses(holds: Pick<Holds, "pauses">): void {
     const now = this.#clock.now();
     for (const loop of this.loops) {
-      const pause = pauses.get(loop.name);
-      if (pause && isRunning(pause, now)) loop.pause();
+      if (isPaused(holds, loop.name, now)) loop.pause();
       else loop.resume();
     }
   }

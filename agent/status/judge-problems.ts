@@ -87,7 +87,7 @@ export const isolatedProblem = ({ path, since }: Isolated, now: Instant): Proble
   hint: "another board takes over if one stands by; check this board's network port, cable and switch, and its firewall",
 });
 
-/** The problem of a leader that no longer hears boards that run: nobody would notice before a board falls silent. */
+/** The problem of a leader whose questions on the LAN running boards no longer answer. */
 export const quietProblem = ({ path, since }: Isolated, now: Instant): ProblemPart => ({
   type: "LanQuiet",
   severity: "warning",

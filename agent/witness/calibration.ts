@@ -45,7 +45,7 @@ const askEvery: Millis = 3_600_000;
 /** After so many questions, over half a minute, without an answer a board is quiet. */
 const triesOfQuiet = 4;
 /** If this many boards are quiet at the same time, the fault is more likely to be on this side. */
-const severalBoards = 2;
+export const severalBoards = 2;
 /**
  * How much older than a board's newest answer its answer by another path may be. It is asked on that path once an hour.
  */

@@ -3,7 +3,7 @@ import { type Instant, type Millis, sleep } from "../base/clock.ts";
 import type { LanAnswer } from "../judgement/lan-answer.ts";
 import { type Counted, counting, isComplete, isEnough, type LanReport, noneCounted } from "../judgement/lan-silence.ts";
 import type { Announcement } from "./announcement.ts";
-import type { Calibration, QuietPath } from "./calibration.ts";
+import { type Calibration, type QuietPath, severalBoards } from "./calibration.ts";
 import type { AskGateway } from "./gateway.ts";
 import { isDirect } from "./lan.ts";
 import { QuestionPort, type QuestionPortDeps, type ReceivedAnswer } from "./question-port.ts";
@@ -203,9 +203,10 @@ export class Questioner {
     const isOpen = await this.#port.open(signal);
     const asked = this.#next(doubted).flatMap((board) => this.#askDoubted(board, targets, isOpen) ?? []);
     const open = asked.filter(({ board }) => this.#isOpen(board));
-    const own = new Set(asked.length > 0 ? this.#deps.addresses() : []);
+    const unheard = this.#unheard(asked, now);
+    const own = new Set(open.length + unheard.length > 0 ? this.#deps.addresses() : []);
     if (open.length > 0) this.#findShared(open, targets);
-    this.#askEveryone(asked, own, now);
+    for (const one of unheard) this.#askEveryone(one, own, now);
     const ways = open.filter((one) => !this.#isShared(one, now)).map((one) => this.#wayTo(one, own, now));
     const controls = open.length > 0 ? this.#controls(targets, now, new Set(ways.flatMap(({ near }) => near))) : [];
     for (const board of due) {
@@ -243,20 +244,23 @@ export class Questioner {
       void this.#deps.askGateway(path).then((answers) => answers && gateways.add(path));
   }
 
-  /**
-   * Asks everyone on the networks of boards that left their last questions unanswered: their addresses may have changed
-   * while they could not announce the new ones. Networks within each board, such as container bridges, are left out.
-   */
-  #askEveryone(silent: readonly AnnouncedBoard[], own: ReadonlySet<string>, now: Instant): void {
+  /** The boards for which everyone is asked in this round, because they left their last question unanswered. */
+  #unheard(silent: readonly AnnouncedBoard[], now: Instant): readonly AnnouncedBoard[] {
     const askedAt = (board: string): number => this.#everyoneAsked.get(board)?.mono ?? Number.NEGATIVE_INFINITY;
     const isDue = (board: string): boolean =>
       this.#unanswering.has(board) && (this.#isOpen(board) || now.mono - askedAt(board) >= everyoneAgain);
     const due = silent.filter(({ board }) => isDue(board)).sort((a, b) => askedAt(a.board) - askedAt(b.board));
-    for (const one of due.slice(0, maxEveryone)) {
-      const paths = new Set(this.#pathsTo(one.announced, own).filter(isDirect));
-      this.#port.askEveryone(one.board, one.announced, [...paths]);
-      this.#everyoneAsked.set(one.board, now);
-    }
+    return due.slice(0, maxEveryone);
+  }
+
+  /**
+   * Asks everyone on the networks of a board, whose address may have changed while it could not announce the new one.
+   * Networks within each board, such as container bridges, are left out.
+   */
+  #askEveryone({ board, announced }: AnnouncedBoard, own: ReadonlySet<string>, now: Instant): void {
+    const paths = new Set(this.#pathsTo(announced, own).filter(isDirect));
+    this.#port.askEveryone(board, announced, [...paths]);
+    this.#everyoneAsked.set(board, now);
   }
 
   /** Asks a board in doubt; undefined if it cannot be asked. */
@@ -465,9 +469,6 @@ function isControlled(paths: readonly string[], answered: ReadonlySet<string>, r
   if (paths.length === 0) return answered.size > 0;
   return paths.every((path) => answered.has(path) || (!controlPaths.has(path) && gateways.has(path)));
 }
-
-/** If this many boards do not answer at the same time, the fault is more likely to be on this side. */
-const severalBoards = 2;
 
 /**
  * Whether a board is running in a different boot from the one that its kubelet reported. A board without /proc does not

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { until } from "../support/agent-process.ts";
+import { type AgentProcess, until } from "../support/agent-process.ts";
 import { boardsOnly } from "../support/boards-only.ts";
 import { missingAssets } from "../support/kube/kube-cluster.ts";
 import { KubeSite } from "../support/kube/kube-site.ts";
@@ -16,26 +16,36 @@ const config = {
   controllers: boardsOnly,
 };
 
-describe.skipIf(missingAssets())("a board that is confirmed dead as the leader's link breaks", () => {
+function siteOfFour(): KubeSite {
   const site = new KubeSite();
-  const { cluster } = site;
-
   beforeAll(async () => {
     await site.start();
-    await fill(cluster, { nodes: 4, pods: 12, seed: 1 });
+    await fill(site.cluster, { nodes: 4, pods: 12, seed: 1 });
   });
   afterAll(() => site.stop());
+  return site;
+}
+
+/** Starts the agent of board 0, which leads, and waits until board 3 is lost. */
+async function loseBoard(site: KubeSite, kubeconfig?: string): Promise<AgentProcess> {
+  site.beat(0, 1, 2, 3);
+  const leader = site.agent(boardName(0), config, kubeconfig);
+  await until("it leads", () => leader.isReady && leader.leads, 30);
+  await Promise.all([0, 1, 2, 3].map((i) => report(site.cluster, i)));
+  site.silence(3);
+  await until("the board is lost", async () => (await site.taints(3)).includes("unreachable:NoExecute"), 60);
+  return leader;
+}
+
+describe.skipIf(missingAssets())("a board that is confirmed dead as the leader's link breaks", () => {
+  const site = siteOfFour();
+  const { cluster } = site;
 
   test("keeps its pods if it comes back before the link", async () => {
     const link = new FaultyLink(Number(new URL(cluster.server).port), 1);
     const kubeconfig = path.join(cluster.dir, "link.kubeconfig");
     writeFileSync(kubeconfig, cluster.kubeconfigFor(`https://127.0.0.1:${await link.listen()}`), { mode: 0o600 });
-    site.beat(0, 1, 2, 3);
-    const leader = site.agent(boardName(0), config, kubeconfig);
-    await until("it leads", () => leader.isReady && leader.leads, 30);
-    await Promise.all([0, 1, 2, 3].map((i) => report(cluster, i)));
-    site.silence(3);
-    await until("the board is lost", async () => (await site.taints(3)).includes("unreachable:NoExecute"), 60);
+    const leader = await loseBoard(site, kubeconfig);
     const pods = await site.podNames();
     link.set({ delay: 400 });
     void order(leader, "board.confirm-dead", { board: boardName(3) });
@@ -54,24 +64,13 @@ describe.skipIf(missingAssets())("a board that is confirmed dead as the leader's
 describe.skipIf(missingAssets())(
   "a board that was confirmed dead, is repaired, and is cut off after a restore of etcd",
   () => {
-    const site = new KubeSite();
+    const site = siteOfFour();
     const { cluster } = site;
-
-    beforeAll(async () => {
-      await site.start();
-      await fill(cluster, { nodes: 4, pods: 12, seed: 1 });
-    });
-    afterAll(() => site.stop());
 
     test("keeps its pods: the restore brings back the confirmation, and undoes the board's return", {
       timeout: 300_000,
     }, async () => {
-      site.beat(0, 1, 2, 3);
-      const leader = site.agent(boardName(0), config);
-      await until("it leads", () => leader.isReady && leader.leads, 30);
-      await Promise.all([0, 1, 2, 3].map((i) => report(cluster, i)));
-      site.silence(3);
-      await until("the board is lost", async () => (await site.taints(3)).includes("unreachable:NoExecute"), 60);
+      const leader = await loseBoard(site);
       const pods = await site.podNames();
       // So that its pods are still there when the backup is made.
       for (const controller of ["taint-eviction", "pod-gc"])

@@ -7,7 +7,7 @@ import { boardOf } from "../../board/identity.ts";
 import { standingBy, standsBy } from "../../board/sick-leader.ts";
 import { isShadowed, type JudgingController, judgingControllers } from "../../config/shadow-mode.ts";
 import { maxTakeover } from "../../election/follower-pace.ts";
-import { isRunning } from "../../holds/holds.ts";
+import { isPaused } from "../../holds/holds.ts";
 import { peerOf, peersIn } from "../../leading/peers.ts";
 import {
   type Author,
@@ -183,19 +183,16 @@ export class AgentSiteControls implements SiteControls {
       const message = `${listed(settings, settings.length)} ${settings.length === 1 ? "is" : "are"} shadow: siteward writes nothing for them, so this order would have no effect`;
       return refused(409, "shadow", message, { settings });
     }
-    const paused = [...needed, ...also].filter((name) => this.#isPaused(name)).map((name) => judgingControllers[name]);
+    const { holds, ambient } = this.#deps;
+    const paused = [...needed, ...also]
+      .map((name) => judgingControllers[name])
+      .filter((name) => isPaused(holds.ordered, name, ambient.clock.now()));
     if (paused.includes(judgingControllers.nodeLifecycle)) {
       const message = `the silence is not proven: ${judgingControllers.nodeLifecycle} is paused, so no board is judged; resume it first (controllers.resume)`;
       return refused(409, "not-proven", message, { paused });
     }
     const effect = await act();
     return effect.outcome === "done" && paused.length > 0 ? done({ ...effect.result, paused }) : effect;
-  }
-
-  #isPaused(name: JudgingController): boolean {
-    const { holds, ambient } = this.#deps;
-    const pause = holds.ordered.pauses.get(judgingControllers[name]);
-    return pause !== undefined && isRunning(pause, ambient.clock.now());
   }
 
   /** Another board that has announced itself as a standby; undefined if there is none. */

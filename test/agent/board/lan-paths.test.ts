@@ -65,7 +65,7 @@ describe("everyone on an interface", () => {
     expect(everyoneOn(reading(routes, of6), path)).toEqual(addresses);
   });
 
-  test("is nobody where the routes cannot be read, or are not routes", () => {
+  test("has no addresses if the routes cannot be read or are malformed", () => {
     expect(everyoneOn(() => undefined, "eth0")).toEqual([]);
     expect(everyoneOn(() => `eth0 zz 11 \n\n0\n${any} zz ${any} 00 ${any} x x x x eth0`, "eth0")).toEqual([]);
   });

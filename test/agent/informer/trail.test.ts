@@ -125,12 +125,15 @@ describe("a watch that ended", () => {
   });
 });
 
+/** A connection is lost after a Lease version and two later events. */
+const loseAnother = (): void => {
+  history.known = leaseVersion(105);
+  add(110, 120);
+  history.lose();
+};
+
 describe("a watch on a connection that is dead without a sign, while requests use another one,", () => {
-  beforeEach(() => {
-    history.known = leaseVersion(105);
-    add(110, 120);
-    history.lose();
-  });
+  beforeEach(loseAnother);
 
   test("has no proof in a Lease version from the new connection", () => {
     history.known = leaseVersion(130);
@@ -157,11 +160,7 @@ describe("a watch on a connection that is dead without a sign, while requests us
 });
 
 describe("a watch on a connection that goes on after another one was lost", () => {
-  beforeEach(() => {
-    history.known = leaseVersion(105);
-    add(110, 120);
-    history.lose();
-  });
+  beforeEach(loseAnother);
 
   test("has its proof once it has delivered something newer than the Lease version", () => {
     history.known = leaseVersion(130);

@@ -365,9 +365,9 @@ const list = {
     noticedBy: "holds",
     wishes: { motif: "held site", boards: 5 },
     breaks: one(
-      "agent/leading/current-term.ts",
-      "if (pause && isRunning(pause, now)) loop.pause();",
-      "if (pause && !isRunning(pause, now)) loop.pause();",
+      "agent/holds/holds.ts",
+      "return pause !== undefined && isRunning(pause, now);",
+      "return pause !== undefined && !isRunning(pause, now);",
     ),
   },
   "a restored server that goes unnoticed": {

@@ -68,6 +68,7 @@ describe("the confirmation that a board is dead", () => {
     const site = await siteWithLostBoard();
     const pause = { end: shifted(site.now, 60_000), by: "ops:alice", reason: undefined, foreign: {} };
     const mode = { mode: "act" };
+    // What the controls of a site read besides.
     const deps = {
       ...leader(site, () => {}),
       config: { board: { node: "pi-1" }, controllers: { nodeLifecycle: mode, taintEviction: mode, podGC: mode } },

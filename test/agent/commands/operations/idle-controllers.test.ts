@@ -65,7 +65,7 @@ test("an order is refused if one of the controllers that it needs is in shadow m
   expect(await board("act", "shadow", "act")).toMatch(/^404/);
 });
 
-test("while nobody judges boards because an operator has paused that, an order about dead boards is refused with this reason", async () => {
+test("while node-lifecycle is paused, confirmations of dead boards are refused with that reason", async () => {
   const paused = controls("act", "act", "act", ["node-lifecycle"]);
   const refused = {
     code: 409,
