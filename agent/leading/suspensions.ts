@@ -26,6 +26,8 @@ const lateness: Millis = 500;
 const steadyAfter: Millis = 30_000;
 /** For this long a process must have been suspended again and again until that is reported. */
 const reportedAfter: Millis = 60_000;
+/** A process that is suspended again within this time hardly judges boards in between: a pass runs every 5 s. */
+const hardlyRuns: Millis = 5000;
 /** Minimum time after a suspension until all sockets are taken to have been read. */
 const minSettling: Millis = 2000;
 
@@ -40,8 +42,8 @@ export class Suspensions {
   /** When the process last ran; undefined while `run` does not watch it. */
   #ranAt: Instant | undefined;
   #suspended = neverSuspended;
-  /** When the first and the last of the suspensions ended that followed one another closely. */
-  #series: { readonly since: Instant; readonly last: Instant } | undefined;
+  readonly #stutter = new SuspensionSeries(steadyAfter);
+  readonly #standstill = new SuspensionSeries(hardlyRuns);
 
   /** `blip`: the longest interruption that is not an outage. */
   constructor(clock: Clock, blip: Millis) {
@@ -59,9 +61,16 @@ export class Suspensions {
    * has run for a few seconds after each of these times, it judges no board.
    */
   stutteringSince(now: Instant): Instant | undefined {
-    if (this.#series === undefined || elapsed(this.#series.last, now) >= steadyAfter) return undefined;
-    const { since, last } = this.#series;
-    return elapsed(since, last) >= reportedAfter ? since : undefined;
+    const series = this.#stutter.at(now);
+    return series && elapsed(series.since, series.last) >= reportedAfter ? series.since : undefined;
+  }
+
+  /**
+   * Since when the process has been suspended so often that it has hardly judged any board; undefined if it runs long
+   * enough at a time.
+   */
+  unableSince(now: Instant): Instant | undefined {
+    return this.#standstill.at(now)?.since;
   }
 
   /** Watches the process until the signal aborts. */
@@ -74,7 +83,8 @@ export class Suspensions {
       }
     } finally {
       this.#ranAt = undefined;
-      this.#series = undefined;
+      this.#stutter.end();
+      this.#standstill.end();
     }
   }
 
@@ -82,13 +92,36 @@ export class Suspensions {
     this.#ranAt = now;
     const length = elapsed(before, now) - interval;
     if (length <= lateness) return;
-    const isNext = this.#series !== undefined && elapsed(this.#series.last, now) < steadyAfter;
-    this.#series = { since: (isNext ? this.#series?.since : undefined) ?? now, last: now };
+    for (const series of [this.#stutter, this.#standstill]) series.add(before, now);
     const settling = Math.max(minSettling, Math.min(length, this.#blip));
     this.#suspended = {
       from: before,
       settledAt: shifted(now, settling),
       restoredAt: length > this.#blip ? now : this.#suspended.restoredAt,
     };
+  }
+}
+
+/** Suspensions that follow one another closely. */
+class SuspensionSeries {
+  readonly #maxGap: Millis;
+  /** When the first and the last of them ended. */
+  #ends: { readonly since: Instant; readonly last: Instant } | undefined;
+
+  /** `maxGap`: a series is over once the process has run for this long. */
+  constructor(maxGap: Millis) {
+    this.#maxGap = maxGap;
+  }
+
+  add(from: Instant, to: Instant): void {
+    this.#ends = { since: this.at(from)?.since ?? to, last: to };
+  }
+
+  at(now: Instant): { readonly since: Instant; readonly last: Instant } | undefined {
+    return this.#ends && elapsed(this.#ends.last, now) < this.#maxGap ? this.#ends : undefined;
+  }
+
+  end(): void {
+    this.#ends = undefined;
   }
 }

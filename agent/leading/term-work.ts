@@ -62,7 +62,7 @@ export interface TermWorkDeps {
   readonly client: KubeClient;
   readonly informers: InformerSet;
   readonly claims: SiteClaims;
-  readonly suspensions: Pick<Suspensions, "run" | "stutteringSince">;
+  readonly suspensions: Pick<Suspensions, "run" | "stutteringSince" | "unableSince">;
   readonly caches: Caches;
   /** The caches without the boards that another site claims. */
   readonly uncontested: Caches;
@@ -322,7 +322,7 @@ export class TermWork {
   }
 
   /**
-   * Steps down if this board remains unwell, deaf, unable to act or isolated on the LAN, and another one can lead
+   * Steps down if this board remains unwell, deaf, unable to act or judge, or isolated on the LAN, and another one can lead
    * (docs/judgement.md#unwell-boards).
    */
   async #whileFit(signal: AbortSignal): Promise<void> {
@@ -335,7 +335,7 @@ export class TermWork {
       this.#deafness.update(watchesOf(this.#deps.informers), now);
       this.#incapacity.update(watchesOf(this.#deps.caches), now);
       const deafness = this.#deafness.sickness(now);
-      const incapacity = this.#incapacity.sickness(now) ?? this.#isolation();
+      const incapacity = this.#incapacity.sickness(now) ?? this.#isolation() ?? this.#standstill(now);
       const why =
         fitness.whyToLeave(now, { deafness, incapacity }) ?? (deafness && (await this.#whyToLeaveDeaf(signal)));
       if (why !== undefined) elector.stepDown(why, fitness.restAfterLeaving);
@@ -349,6 +349,12 @@ export class TermWork {
   #isolation(): Sickness | undefined {
     const { path, since } = this.#deps.questioner?.isolation ?? {};
     return since && { why: `it has heard no other board on the LAN by ${path}`, since };
+  }
+
+  /** Why this leader should step down because it does not run long enough at a time to judge boards. */
+  #standstill(now: Instant): Sickness | undefined {
+    const since = this.#deps.suspensions.unableSince(now);
+    return since && { why: "its process has been stopped again and again", since };
   }
 
   /** Why this deaf leader should step down, although its cache shows no standby. */

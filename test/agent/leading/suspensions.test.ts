@@ -109,21 +109,33 @@ test("time in which the process is not watched does not count", async () => {
   expect(suspensions.now).toBe(neverSuspended);
 });
 
+async function stopAgainAndAgain(seconds: number, every: number): Promise<void> {
+  for (let passed = 0; passed < seconds; passed += every) {
+    clock.skip(1300);
+    await clock.advance(`${every * 1000 - 1300}ms`);
+  }
+}
+
 test("a process that is stopped for a good second in every three says so after a minute, and not once it has run for half a minute", async () => {
-  const stopAgainAndAgain = async (seconds: number): Promise<void> => {
-    for (let passed = 0; passed < seconds; passed += 3) {
-      clock.skip(1300);
-      await clock.advance("1700ms");
-    }
-  };
-  await stopAgainAndAgain(57);
+  await stopAgainAndAgain(57, 3);
   expect(suspensions.stutteringSince(clock.now())).toBeUndefined();
   const begun = clock.now().mono - 57_000;
-  await stopAgainAndAgain(9);
+  await stopAgainAndAgain(9, 3);
   expect((suspensions.stutteringSince(clock.now())?.mono ?? 0) - begun).toBeLessThan(2000);
   await clock.advance("31s");
   expect(suspensions.stutteringSince(clock.now())).toBeUndefined();
   clock.skip(1300);
   await clock.advance("1s");
   expect(suspensions.stutteringSince(clock.now())).toBeUndefined();
+});
+
+test("a process that is stopped in every three seconds is unable to judge from the first of them on; one that is stopped in every nine judges in between", async () => {
+  const begun = clock.now().mono;
+  await stopAgainAndAgain(60, 3);
+  expect((suspensions.unableSince(clock.now())?.mono ?? 0) - begun).toBeLessThan(2000);
+  await clock.advance("4s");
+  expect(suspensions.unableSince(clock.now())).toBeUndefined();
+  await stopAgainAndAgain(90, 9);
+  expect(suspensions.unableSince(clock.now())).toBeUndefined();
+  expect(suspensions.stutteringSince(clock.now())).toBeDefined();
 });
