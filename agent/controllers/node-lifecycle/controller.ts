@@ -80,7 +80,8 @@ export const nodeLifecycle = ({
     if (memory.monitorAt !== undefined && site.now.mono < memory.monitorAt.mono - early) {
       return await observeTurns(site, memory, { link, holds, valve, settings, wordOf });
     }
-    const seen = await rereadUncleared(sightings(site, memory, wordOf), site, memory, link);
+    const cached = await site.inTurns(sightings(site, memory, wordOf));
+    const seen = await rereadUncleared(cached, site, memory, link);
     const examined = await readProofs(seen, { site, memory, link, holds, settings });
     const missing = link.live ? await departures(site, memory, examined) : new Map();
     const occupied = await site.inTurns(occupiedOf(examined.filter(needsUnknownCondition), site));
@@ -105,10 +106,13 @@ export const nodeLifecycle = ({
   decideAfterWrites: (decision, outcomes, now) => remember(decision, outcomes, settings, now),
 });
 
-function sightings(site: SiteView, memory: SiteMemory, wordOf: LanAnswerOf): readonly Sighting[] {
+/** All boards as the cache shows them: each with the version of its Lease, which is read before its Node. */
+function* sightings(site: SiteView, memory: SiteMemory, wordOf: LanAnswerOf): Steps<readonly Sighting[]> {
   const versions = new Map<string, string>();
+  let index = 0;
   for (const { metadata } of site.lister(leases).list()) {
     if (metadata.namespace === boardLeaseNamespace) versions.set(metadata.name, metadata.resourceVersion);
+    if (endsStep(index++)) yield;
   }
   const boards: Sighting[] = [];
   for (const node of site.lister(nodes).list()) {
@@ -116,6 +120,7 @@ function sightings(site: SiteView, memory: SiteMemory, wordOf: LanAnswerOf): rea
     const record = memory.boards.get(name);
     const { node: newest, cached, lease } = sighting(node, versions.get(name), record);
     boards.push({ node: slim(newest, record?.health), cached, lease, lan: wordOf(name) });
+    if (endsStep(boards.length)) yield;
   }
   return boards;
 }
