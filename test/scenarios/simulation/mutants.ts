@@ -233,11 +233,19 @@ const list = {
   "a word about a board that outlives its return": {
     noticedBy: "confirmed",
     wishes: { motif: "confirmed board", policy: "evidence", boards: 3 },
-    breaks: one(
-      "agent/controllers/node-lifecycle/out-of-service/mark.ts",
-      'mark.heartbeat === signs.heartbeat ? "silent" : "heard"',
-      'mark.heartbeat === signs.heartbeat ? "silent" : "silent"',
-    ),
+    // The executor would not evict pods of a board that is back.
+    breaks: [
+      {
+        file: "agent/controllers/node-lifecycle/out-of-service/mark.ts",
+        text: 'mark.heartbeat === signs.heartbeat ? "silent" : "heard"',
+        by: 'mark.heartbeat === signs.heartbeat ? "silent" : "silent"',
+      },
+      {
+        file: "agent/assembly/execution.ts",
+        text: "isBoardBack(grounds, boards.lister",
+        by: "false && isBoardBack(grounds, boards.lister",
+      },
+    ],
   },
   "a board that is only asked where it announced itself": {
     noticedBy: "witnessed",
