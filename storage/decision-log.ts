@@ -24,20 +24,32 @@ export interface DecisionText {
   readonly text: string;
 }
 
+/** Which decisions are read. */
+export interface DecisionRange {
+  /** How many of the newest are left out; by default none. */
+  readonly skip?: number;
+  /** Whether to include those that a policy made only for comparison. */
+  readonly compared?: boolean;
+}
+
 /**
  * The query for the newest decisions, which readers in other processes use as well. If they are about a board and its
- * pods, half of them are reserved for the board itself, because it may have more pods than `most`. `skip`: how many of
- * the newest are left out.
+ * pods, half of them are reserved for the board itself, because it may have more pods than `most`.
  */
-export function newestDecisions(subject: string | undefined, most: number, skip = 0): DecisionQuery {
+export function newestDecisions(
+  subject: string | undefined,
+  most: number,
+  { skip = 0, compared = false }: DecisionRange = {},
+): DecisionQuery {
   const limit = Math.trunc(most);
+  const from = compared ? "decisions" : `(SELECT * FROM decisions WHERE text NOT LIKE '%"compared":"%')`;
   if (subject === undefined) {
-    const sql = `SELECT text FROM decisions ORDER BY id DESC LIMIT ${limit} OFFSET ${Math.trunc(skip)}`;
+    const sql = `SELECT text FROM ${from} ORDER BY id DESC LIMIT ${limit} OFFSET ${Math.trunc(skip)}`;
     return { sql, values: [] };
   }
   const board = subject.startsWith("node/") ? subject.slice("node/".length) : null;
-  const own = `SELECT id FROM decisions WHERE subject = ? ORDER BY id DESC LIMIT ${Math.trunc(limit / 2)}`;
-  const about = `SELECT id, text FROM decisions WHERE subject = ? OR board = ? ORDER BY id IN (${own}) DESC, id DESC LIMIT ${limit}`;
+  const own = `SELECT id FROM ${from} WHERE subject = ? ORDER BY id DESC LIMIT ${Math.trunc(limit / 2)}`;
+  const about = `SELECT id, text FROM ${from} WHERE subject = ? OR board = ? ORDER BY id IN (${own}) DESC, id DESC LIMIT ${limit}`;
   return { sql: `SELECT text FROM (${about}) ORDER BY id DESC`, values: [subject, board, subject] };
 }
 
@@ -92,10 +104,10 @@ export class DecisionLog {
 
   /**
    * The newest decisions, oldest first: those about an object, or about a board and its pods; all decisions if
-   * `subject` is undefined, without the newest `skip` of them.
+   * `subject` is undefined.
    */
-  newest(subject: string | undefined, most: number, skip = 0): readonly string[] {
-    const { sql, values } = newestDecisions(subject, most, skip);
+  newest(subject: string | undefined, most: number, range?: DecisionRange): readonly string[] {
+    const { sql, values } = newestDecisions(subject, most, range);
     return textsOf(this.#database.prepareOnce<DecisionText>(sql).all(...values));
   }
 

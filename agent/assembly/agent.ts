@@ -7,7 +7,7 @@ import { TaskGroup } from "../base/concurrency/tasks.ts";
 import type { Progress } from "../base/progress.ts";
 import type { KubeClient } from "../client/kube-client.ts";
 import { AgentSiteControls } from "../commands/operations/site-controls.ts";
-import { shadowedControllers } from "../config/shadow-mode.ts";
+import { isCompared, shadowedControllers } from "../config/shadow-mode.ts";
 import { workloadsOf } from "../controllers/workloads.ts";
 import { DecisionBook, decisionBound } from "../decisions/decision-book.ts";
 import type { LeaderElector } from "../election/leader-elector.ts";
@@ -49,7 +49,7 @@ export class Agent {
   readonly siteControls: AgentSiteControls;
   readonly commandCounters: CounterBook;
   readonly decisions: DecisionBook;
-  /** The book of controllers in shadow mode; undefined if there are none. */
+  /** The book of controllers in shadow mode or of the compared policy; undefined if there are none. */
   readonly #shadowDecisions: DecisionBook | undefined;
   readonly #edges: Edges;
   readonly #openedAt: Instant;
@@ -78,14 +78,14 @@ export class Agent {
     const { elector, holds, valve } = election;
     const site = siteCaches(ambient, edges, { seat, current, connection: api, elector, holds });
     const { caches, uncontested } = site;
-    const isShadowing = shadowedControllers(config).length > 0;
+    const pretence = isCompared(config) ? "kubernetes" : shadowedControllers(config).length > 0 ? "shadow" : undefined;
     fitness.attachPeers(() => peersOf(site.informers.informer(nodes), config.board.node));
     const stories = {
       log: new DecisionLog(edges.folder.state.database, decisionBound),
       board: config.board.name,
       bootId,
     };
-    const shadowDecisions = isShadowing ? new DecisionBook(ambient, { ...stories, isShadow: true }) : undefined;
+    const shadowDecisions = pretence && new DecisionBook(ambient, { ...stories, pretence });
     const decisions = new DecisionBook(ambient, { ...stories, shadow: shadowDecisions });
     const witness = witnessOf(ambient, edges, {
       leader: () => otherLeader(elector.view(), config.board.node),

@@ -1,6 +1,7 @@
 import { boardLeaseKey, leases, nodes, pods } from "../api/resources.ts";
 import type { Ambient } from "../base/ambient.ts";
 import type { Instant } from "../base/clock.ts";
+import { isCompared } from "../config/shadow-mode.ts";
 import { type BoardVerdictDeps, freezeOnBoard, isBoardBack } from "../controllers/board-verdicts.ts";
 import { lifecycleSettings } from "../controllers/node-lifecycle/settings.ts";
 import { openValve, shutValve, type ValveAt } from "../controllers/safety-valve.ts";
@@ -15,7 +16,7 @@ import type { ValveBook } from "../holds/valve-book.ts";
 import { isOutdated, linkOf } from "../judgement/link.ts";
 import type { CurrentTerm } from "../leading/current-term.ts";
 import type { ValveLimits } from "../leading/site-parts.ts";
-import type { LoadShadow, TermShadow } from "../leading/term-work.ts";
+import type { LoadShadow, TermShadow } from "../leading/term-shadow.ts";
 import type { Caches } from "../loop/site-view.ts";
 import type { Questioner } from "../witness/questioner.ts";
 import type { Edges } from "./edges.ts";
@@ -30,7 +31,10 @@ export interface Execution {
    */
   readonly limits: ValveLimits | undefined;
   readonly executor: Executor;
-  /** The same for controllers in shadow mode, loaded when this board first leads; undefined if there are none. */
+  /**
+   * The same for controllers in shadow mode or of the compared policy, loaded when this board first leads; undefined if
+   * there are none.
+   */
   readonly shadow: LoadShadow | undefined;
 }
 
@@ -43,7 +47,7 @@ export interface ExecutionDeps {
   /** The caches without the boards that another site claims. */
   readonly uncontested: Caches;
   readonly decisions: DecisionBook;
-  /** The book of controllers in shadow mode; undefined if there are none. */
+  /** The book of controllers in shadow mode or of the compared policy; undefined if there are none. */
   readonly shadowDecisions: DecisionBook | undefined;
   readonly valve: ValveBook | undefined;
   /** Undefined if silent boards are not asked on the LAN. */
@@ -94,13 +98,13 @@ export function executionOf(ambient: Ambient, { config }: Edges, deps: Execution
       const view = counter.view(limits, now, namespace);
       return { shut: shutValve(view, limits.acts(now), now), boards: maxBoards ?? "half" };
     };
+  const unheld = { inflight: config.client.inflight, isOutdated: hasOutageSince };
   const executorOf = (counter: ActCounter | undefined, parts: ExecutorParts): Executor =>
     new Executor(ambient, {
       ...parts,
-      inflight: config.client.inflight,
+      ...unheld,
       isFrozen,
       isPaused: (controller) => isPaused(holds.now(clock.now()), controller, clock.now()),
-      isOutdated: hasOutageSince,
       valve: counter &&
         limits && {
           admit: (act, namespace) => {
@@ -111,13 +115,15 @@ export function executionOf(ambient: Ambient, { config }: Edges, deps: Execution
     });
   let shadow: Promise<TermShadow> | undefined;
   const shadowOf = async (shadowBook: DecisionBook): Promise<TermShadow> => {
-    const { termShadow } = await import("./shadow.ts");
-    return termShadow(ambient, {
-      ...{ config, current, uncontested, executorOf, valveOf },
-      reader: api.client,
-      decisions: shadowBook,
-      hasValve: book !== undefined,
-    });
+    const { termComparison, termShadow } = await import("./shadow.ts");
+    const shared = { config, current, uncontested, reader: api.client, decisions: shadowBook };
+    // No hold of this site binds another policy.
+    if (isCompared(config))
+      return termComparison(ambient, {
+        ...shared,
+        executorOf: (parts) => new Executor(ambient, { ...parts, ...unheld }),
+      });
+    return termShadow(ambient, { ...shared, executorOf, valveOf, hasValve: book !== undefined });
   };
   // Not for controllers in shadow mode: a board that they pretend to be lost is not in the caches.
   const isBack = (grounds: Grounds): boolean =>

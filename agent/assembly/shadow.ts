@@ -8,7 +8,7 @@ import type { RecordedAct } from "../decisions/grounds.ts";
 import type { EventSink, Executor } from "../execution/executor.ts";
 import type { ValveBook } from "../holds/valve-book.ts";
 import type { CurrentTerm } from "../leading/current-term.ts";
-import type { TermShadow } from "../leading/term-work.ts";
+import type { TermShadow } from "../leading/term-shadow.ts";
 import type { ApiReader, Caches } from "../loop/site-view.ts";
 import { OverlaidSite } from "../shadow/overlaid-site.ts";
 import { RealActs } from "../shadow/real-acts.ts";
@@ -24,21 +24,24 @@ export type ExecutorParts = Pick<
   "client" | "events" | "decisions" | "isBack"
 >;
 
-export interface TermShadowDeps {
+interface PretendingDeps {
   readonly config: Config;
   readonly current: CurrentTerm;
   readonly reader: ApiReader;
   /** The caches without the boards that another site claims. */
   readonly uncontested: Caches;
-  /** The book of controllers in shadow mode. */
+  /** The book of the controllers that only pretend to write. */
   readonly decisions: DecisionBook;
+}
+
+export interface TermShadowDeps extends PretendingDeps {
   /** False under policy `kubernetes`, which has no safety valve. */
   readonly hasValve: boolean;
   readonly executorOf: (counter: ActCounter | undefined, parts: ExecutorParts) => Executor;
   readonly valveOf: (counter: ActCounter | undefined) => ValveAt;
 }
 
-/** What controllers in shadow mode read and write. Only agents that have such controllers load this file. */
+/** What controllers in shadow mode read and write. */
 export function termShadow(
   ambient: Ambient,
   { config, current, reader, uncontested, decisions, hasValve, executorOf, valveOf }: TermShadowDeps,
@@ -47,10 +50,12 @@ export function termShadow(
   const site = new OverlaidSite(clock, uncontested);
   const client = new ShadowClient(clock, { site, reader });
   const counter = hasValve ? new ShadowValve(ambient) : undefined;
+  const valve = valveOf(counter);
   const realActs = new RealActs({
     caches: uncontested,
     book: decisions,
     acts: actsIn(config),
+    by: "another program",
     verdictOn: (board) => current.site?.boards.get(board)?.verdict,
     clock,
     limits: lifecycleSettings(config),
@@ -60,7 +65,8 @@ export function termShadow(
     client,
     decisions,
     executor: executorOf(counter, { client, events: noEvents, decisions }),
-    valveAt: valveOf(counter),
+    isComparison: false,
+    verdictDeps: (acting) => ({ ...acting, valve }),
     async run(term, isBehind) {
       counter?.begin();
       const end = realActs.follow(term, isBehind);
@@ -69,6 +75,54 @@ export function termShadow(
       } finally {
         end();
         counter?.end();
+      }
+    },
+  };
+}
+
+export interface TermComparisonDeps extends PretendingDeps {
+  readonly executorOf: (parts: ExecutorParts) => Executor;
+}
+
+/**
+ * What controllers read and write that decide by policy `kubernetes` beside those that act: without witnesses, holds and
+ * a safety valve. Only agents that compare load this file.
+ */
+export function termComparison(
+  { clock }: Ambient,
+  { config, current, reader, uncontested, decisions, executorOf }: TermComparisonDeps,
+): TermShadow {
+  const site = new OverlaidSite(clock, uncontested);
+  const client = new ShadowClient(clock, { site, reader });
+  const settings = { ...lifecycleSettings(config), policy: "kubernetes" } as const;
+  const realActs = new RealActs({
+    caches: uncontested,
+    book: decisions,
+    acts: new Set(["board-marked", "board-tainted", "pod-evicted"] as const),
+    by: "the acting policy, or another program",
+    verdictOn(board) {
+      const memory = current.comparedMemory();
+      return memory === "no judge" ? undefined : memory?.boards.get(board)?.verdict;
+    },
+    clock,
+    limits: settings,
+  });
+  return {
+    caches: site,
+    client,
+    decisions,
+    executor: executorOf({ client, events: noEvents, decisions }),
+    isComparison: true,
+    verdictDeps: () => ({
+      settings,
+      judge: () => current.comparedMemory(),
+    }),
+    async run(term, isBehind) {
+      const end = realActs.follow(term, isBehind);
+      try {
+        await site.run(term.signal);
+      } finally {
+        end();
       }
     },
   };

@@ -67,10 +67,11 @@ export const whyCommand: Command = {
 
 export const shadowReportCommand: Command = {
   name: "shadow report",
-  summary: "Compare what controllers in shadow mode would have done with what other programs did.",
+  summary: "Compare what shadow mode, or policy kubernetes, would have done with what was done.",
   details:
-    "From this board's own records, so ask the board that led at the time. Differences come first. An act that another program did before siteward " +
-    "decided about it is listed with siteward's verdict on the board at that time.",
+    "From this board's own records, so ask the board that led at the time. Differences come first. In shadow mode, siteward's decisions are compared with what " +
+    "other programs did; an act that another program did before siteward decided about it is listed with siteward's verdict on the board at that time. With " +
+    "judgement.compare, the decisions of policy kubernetes are compared with what siteward did.",
   options: [
     configOption,
     { name: "socket", value: "FILE", summary: "The agent's socket (default: /run/siteward/ctl.sock)." },

@@ -2,6 +2,7 @@ import { timingProblems } from "../base/lease-timing.ts";
 import { exactDuration } from "../base/time/exact-duration.ts";
 import { formatBytes } from "./bytes.ts";
 import type { Config } from "./settings.ts";
+import { shadowedSettings } from "./shadow-mode.ts";
 
 /** A conflict between settings. */
 export interface SettingsConflict {
@@ -42,6 +43,18 @@ export function conflicts(config: Config): readonly SettingsConflict[] {
     status.minInterval <= status.every,
     ["status.minInterval", "status.every"],
     `${exactDuration(status.minInterval)} must not be longer than status.every (${exactDuration(status.every)})`,
+  );
+  const { judgement } = config;
+  demand(
+    judgement.compare === "off" || judgement.policy !== "kubernetes",
+    ["judgement.compare", "judgement.policy"],
+    "must be off under policy kubernetes, which needs no comparison with itself",
+  );
+  const [shadowed] = shadowedSettings(config);
+  demand(
+    judgement.compare === "off" || shadowed === undefined,
+    ["judgement.compare", ...(shadowed === undefined ? [] : [`${shadowed}.mode`])],
+    "must be off while a controller is in shadow mode, which is compared with what others do",
   );
   const { memory } = config;
   demand(

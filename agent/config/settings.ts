@@ -157,6 +157,11 @@ export const settings = section("Configuration of the siteward agent.", {
       "evidence",
       "evidence: harmful acts need proof that a board is lost; kubernetes: exactly the rules of kube-controller-manager.",
     ),
+    compare: choice(
+      ["off", "kubernetes"],
+      "off",
+      "kubernetes: the leader also decides by policy kubernetes, and records what it would have done; siteward shadow report lists the differences.",
+    ),
     recovery: duration("10m", "How long evictions proceed at the secondary rate after an outage of the link.", {
       min: "0s",
       max: "1d",

@@ -15,9 +15,21 @@ export const isShadowed = ({ controllers }: Pick<Config, "controllers">, name: J
 
 /** The names of the controllers in shadow mode. */
 export const shadowedControllers = (config: Pick<Config, "controllers">): readonly string[] =>
-  (Object.keys(judgingControllers) as readonly JudgingController[])
-    .filter((name) => isShadowed(config, name))
-    .map((name) => judgingControllers[name]);
+  shadowedNames(config).map((name) => judgingControllers[name]);
+
+/** The sections of the settings of the controllers in shadow mode. */
+export const shadowedSettings = (config: Pick<Config, "controllers">): readonly string[] =>
+  shadowedNames(config).map((name) => `controllers.${name}`);
+
+const shadowedNames = (config: Pick<Config, "controllers">): readonly JudgingController[] =>
+  (Object.keys(judgingControllers) as readonly JudgingController[]).filter((name) => isShadowed(config, name));
+
+/**
+ * Whether the leader also decides by policy `kubernetes`, beside its own policy and without writing anything
+ * (docs/judgement.md#comparison-with-policy-kubernetes).
+ */
+export const isCompared = ({ judgement, controllers }: Pick<Config, "judgement" | "controllers">): boolean =>
+  judgement.compare === "kubernetes" && controllers.nodeLifecycle.mode === "act";
 
 /** Whether all controllers that can run in shadow mode do: then the judgement of boards is left to another program. */
 export const isWholeShadow = (config: Pick<Config, "controllers">): boolean =>

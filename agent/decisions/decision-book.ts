@@ -1,4 +1,4 @@
-import type { DecisionBound, DecisionLog } from "../../storage/decision-log.ts";
+import type { DecisionBound, DecisionLog, DecisionRange } from "../../storage/decision-log.ts";
 import type { Ambient } from "../base/ambient.ts";
 import { elapsed, type Instant, type Millis, sleep } from "../base/clock.ts";
 import { WakeSignal } from "../base/concurrency/wake-signal.ts";
@@ -18,6 +18,7 @@ import {
   subjectText,
 } from "./decision-record.ts";
 import type { Grounds, Restraint } from "./grounds.ts";
+import { type PretendedFor, storySentence } from "./log-sentences.ts";
 import { MissingRecords } from "./missing-records.ts";
 
 /** An act as decided by a controller. */
@@ -107,7 +108,7 @@ export class DecisionBook implements Decisions {
   readonly #board: string;
   readonly #boot: string;
   readonly #shadow: DecisionBook | undefined;
-  readonly #isShadow: boolean;
+  readonly #pretence: PretendedFor | undefined;
   readonly #bell: WakeSignal;
   /** Stories of the current term that have not ended, by act and object. */
   readonly #open = new Map<string, Story>();
@@ -128,15 +129,15 @@ export class DecisionBook implements Decisions {
       board,
       bootId,
       shadow,
-      isShadow = false,
+      pretence,
     }: {
       readonly log: DecisionStore;
       readonly board: string;
       readonly bootId: string;
-      /** The book of shadowed controllers with the same store; undefined if there are none. */
+      /** The book of controllers that only pretend to write, with the same store; undefined if there are none. */
       readonly shadow?: DecisionBook | undefined;
-      /** Whether the acts are those of shadowed controllers, which only would have been done. */
-      readonly isShadow?: boolean;
+      /** Why the acts only would have been done; undefined if they are real. */
+      readonly pretence?: PretendedFor | undefined;
     },
   ) {
     this.#ambient = ambient;
@@ -144,7 +145,7 @@ export class DecisionBook implements Decisions {
     this.#board = board;
     this.#boot = bootId;
     this.#shadow = shadow;
-    this.#isShadow = isShadow;
+    this.#pretence = pretence;
     this.#bell = new WakeSignal(ambient.clock);
   }
 
@@ -152,7 +153,7 @@ export class DecisionBook implements Decisions {
     if (isHarmless(act)) {
       const { on, by, term, grounds } = act;
       const fields = { act: grounds.act, object: subjectText(on), board: grounds.board, by, term };
-      if (error === undefined && !this.#isShadow)
+      if (error === undefined && this.#pretence === undefined)
         this.#ambient.log.info("pod deleted that no kubelet had started", fields);
       return;
     }
@@ -200,7 +201,7 @@ export class DecisionBook implements Decisions {
     else this.#due.set(place, now);
   }
 
-  /** Records that another program really did what shadowed controllers decide about. */
+  /** Records that what controllers decide that only pretend to write was really done by others. */
   seen({ on, by, term, grounds }: DecidedAct): void {
     this.#begin(term);
     const story = this.#begun({ on, by, term, grounds }, undefined);
@@ -208,7 +209,7 @@ export class DecisionBook implements Decisions {
     story.record = { ...record, state: "done" };
     const { act, board, because } = grounds;
     const fields = { act, object: subjectText(on), board, by, term, ...because };
-    this.#ambient.log.info("shadow: another program acted", fields);
+    if (this.#pretence === "shadow") this.#ambient.log.info("shadow: another program acted", fields);
     this.#keep(story);
   }
 
@@ -241,7 +242,7 @@ export class DecisionBook implements Decisions {
       const ids = this.#log.write(
         entries,
         [...open].flatMap(({ id }) => id ?? []),
-        this.#isShadow ? "shadow" : "acts",
+        this.#pretence === undefined ? "acts" : "shadow",
       );
       stories.forEach((story, index) => {
         story.id = ids[index];
@@ -295,16 +296,16 @@ export class DecisionBook implements Decisions {
 
   /**
    * The newest records, oldest first, as JSON: those of an object, of a board and its pods or, without a subject, of
-   * everything, in which case the newest `skip` are left out.
+   * everything.
    */
-  newest(subject: string | undefined, most: number, skip = 0): readonly string[] {
+  newest(subject: string | undefined, most: number, range?: DecisionRange): readonly string[] {
     try {
       this.flush();
       this.#shadow?.flush();
     } catch {
       // Ignored, because records can be read even from a full disk; `run` itself fails with this error.
     }
-    return this.#log.newest(subject, most, skip);
+    return this.#log.newest(subject, most, range);
   }
 
   /** A new term begins without open stories, because another leader's acts in the meantime are unknown here. */
@@ -347,7 +348,7 @@ export class DecisionBook implements Decisions {
       if (other === undefined) {
         // Only the report on shadow mode needs the number, which is stored with one of the open stories.
         const [first] = this.#open.values();
-        if (first && this.#isShadow && this.#missing.addUnopened(id)) first.isBehind = true;
+        if (first && this.#pretence !== undefined && this.#missing.addUnopened(id)) first.isBehind = true;
         return false;
       }
       this.#leave(...other);
@@ -410,7 +411,8 @@ export class DecisionBook implements Decisions {
     const begun = { first: now, last: now, restraints: [], failures: 0 } as const;
     const record = {
       v: 1,
-      ...(this.#isShadow && ({ shadow: true } as const)),
+      ...(this.#pretence !== undefined && ({ shadow: true } as const)),
+      ...(this.#pretence === "kubernetes" && ({ compared: "kubernetes" } as const)),
       act,
       on,
       board,
@@ -431,8 +433,7 @@ export class DecisionBook implements Decisions {
     const { act, on, board, by, term, because, error } = story.record;
     const why = restraintNow(story.record)?.why;
     const fields = { act, object: subjectText(on), board, by, term, ...because, why, error };
-    const known = this.#isShadow ? shadowSentences : act === "board-marked" ? markSentences : sentences;
-    const sentence = known[state];
+    const sentence = storySentence(act, state, this.#pretence);
     if (state === "failed") this.#ambient.log.warn(sentence, fields);
     else this.#ambient.log.info(sentence, fields);
     this.#changes.add(story.record);
@@ -473,26 +474,3 @@ const ruleIn = (restraint: Restraint): string | undefined => (restraint.why === 
 const hasFailed = ({ record }: Story): boolean => record.state === "failed";
 
 const storyId = ({ on, grounds }: Pick<DecidedAct, "on" | "grounds">): string => `${grounds.act} ${on.uid}`;
-
-const sentences: Readonly<Record<StoryState, string>> = {
-  held: "harmful act held",
-  lapsed: "harmful act no longer due",
-  done: "harmful act done",
-  failed: "harmful act failed",
-};
-
-/** Acts of controllers in shadow mode. */
-const shadowSentences: typeof sentences = {
-  held: "shadow: act would be held",
-  lapsed: "shadow: act would no longer be due",
-  done: "shadow: act would have been done",
-  failed: "shadow: act would have failed",
-};
-
-/** Marking a board harms nothing: its next heartbeat reverses it. */
-const markSentences: typeof sentences = {
-  held: "mark held",
-  lapsed: "mark no longer due",
-  done: "board marked as silent",
-  failed: "board not marked as silent",
-};

@@ -57,8 +57,13 @@ export type StoryState =
  */
 export interface DecisionRecord {
   readonly v: 1;
-  /** Set if the controller ran in shadow mode: what the record says would have been done, and nothing was. */
+  /** Set if the controller only pretended to write: what the record says would have been done, and nothing was. */
   readonly shadow?: true;
+  /**
+   * Set, besides `shadow`, if the controller decided by this policy beside the policy that acts; absent if it ran in
+   * shadow mode.
+   */
+  readonly compared?: "kubernetes";
   readonly act: RecordedAct;
   readonly on: Subject;
   /** The Node of the board that the act is about. */

@@ -43,17 +43,19 @@ export function headlineOf(record: DecisionRecord, time: ShowTime, end?: string)
   }
 }
 
-/** The same for a story of a controller in shadow mode, which wrote nothing. */
+/** The same for a story of a controller that only pretended to write. */
 function shadowHeadlineOf(record: DecisionRecord, time: ShowTime, end: string | undefined): string {
   const { on, state, first, last, leader, term, error = "?" } = record;
   if (record.because.kind === "seen") {
     const seen = record.because.late
       ? `at ${time(last)} or earlier, as ${leader} (term ${term}) saw`
       : `as ${leader} (term ${term}) saw at ${time(last)},`;
-    return `${subjectText(on)} was ${doneText(record)} by another program, ${seen} while siteward was ${shadowMode}`;
+    return record.compared
+      ? `${subjectText(on)} was really ${doneText(record)}, ${seen}`.replace(/,$/, "")
+      : `${subjectText(on)} was ${doneText(record)} by another program, ${seen} while siteward was ${shadowMode}`;
   }
   const would = `${subjectText(on)} would have been ${doneText(record)}`;
-  const leading = `${leader} (term ${term}, ${shadowMode})`;
+  const leading = `${leader} (term ${term}, ${record.compared ? comparedMode : shadowMode})`;
   const until = end === undefined ? `since ${time(first)}` : `from ${time(first)} until ${end}`;
   switch (state) {
     case "done":
@@ -73,6 +75,7 @@ function shadowHeadlineOf(record: DecisionRecord, time: ShowTime, end: string | 
 }
 
 const shadowMode = "in shadow mode: nothing was written";
+const comparedMode = "by policy kubernetes, for comparison only: nothing was written";
 
 /** The events of a story, in order. */
 export function linesOf(record: DecisionRecord): readonly StoryLine[] {

@@ -1,43 +1,47 @@
 import type { Millis } from "../base/clock.ts";
 import { type DecisionRecord, restraintNow, type StoredMoment, subjectText } from "./decision-record.ts";
-import type { RecordedAct } from "./grounds.ts";
+import type { RecordedAct, VerdictName } from "./grounds.ts";
 import { doneText, restraintText } from "./sentences.ts";
 
 /**
- * How what controllers in shadow mode would have done compares with what other programs did. The first four are
- * differences.
+ * How what controllers would have done compares with what was really done: those in shadow mode with what other programs
+ * did, and those of the compared policy with what siteward did. The first four are differences.
  */
 export type Comparison =
-  /** Others did it, and siteward would have held it back. */
+  /** It was done, and would have been held back. */
   | "held here"
-  /** Others did it, and siteward decided nothing about it: it would not have done it, or came later. */
+  /** It was done, and nothing was decided about it: it would not have been done, or later. */
   | "others only"
-  /** Siteward would have done it, but no other program did. */
+  /** It would have been done, but was not. */
   | "never done"
-  /** Siteward would have tried it in vain. */
+  /** It would have been tried in vain. */
   | "would fail"
   /** Both. */
   | "both"
-  /** Siteward would have held it back, and no other program did it. */
+  /** It would have been held back, and was not done. */
   | "neither";
 
 /** An act on an object, as it would have been, and as it was. */
 export interface ComparedAct {
   readonly comparison: Comparison;
+  /** The policy that would have done it beside the acting one; absent for controllers in shadow mode. */
+  readonly policy?: "kubernetes";
   readonly act: RecordedAct;
   /** node/NAME or pod/NAMESPACE/NAME. */
   readonly object: string;
   readonly board: string;
   /** What was decided last, and when; absent if nothing was. */
   readonly would?: { readonly state: DecisionRecord["state"]; readonly at: StoredMoment; readonly why?: string };
-  /** When another program was seen to have done it; absent if none was. */
+  /** When it was really done; absent if it was not. */
   readonly real?: StoredMoment;
   /** Set if it may have been done before it was seen, at a time that is not known. */
   readonly late?: true;
   /** How much later than here it was really done; negative if earlier. Absent if its time is not known. */
   readonly laterMs?: Millis;
-  /** Our verdict about the board when others acted without a decision here. */
+  /** The verdict about the board when it was done without a decision here. */
   readonly verdict?: string;
+  /** Why siteward held it back, if it did so. */
+  readonly heldBecause?: string;
 }
 
 /** Differences first. */
@@ -46,11 +50,14 @@ const order: readonly Comparison[] = ["held here", "others only", "never done", 
 /** How many of these are differences. */
 export const differences: readonly Comparison[] = order.slice(0, 4);
 
+/** The verdicts on a silent board that permit harm under policy `kubernetes`. */
+const silentVerdicts: ReadonlySet<VerdictName> = new Set(["lost", "dead", "unproven"]);
+
 /** An act that others do later than this, or earlier, is another story of the same object. */
 const sameStory: Millis = 3_600_000;
 
 /**
- * Compares the records of controllers in shadow mode with what was seen of other programs. `when`: the time of a
+ * Compares the records of controllers that only pretended to write with what was seen to be done. `when`: the time of a
  * moment, comparable between records.
  */
 export function compareShadow(
@@ -58,16 +65,22 @@ export function compareShadow(
   when: (moment: StoredMoment) => Millis,
 ): readonly ComparedAct[] {
   const shadowed = records.filter(({ shadow }) => shadow);
+  const acting = records.filter(({ shadow }) => !shadow);
   const own = shadowed.filter((record) => !isSeen(record));
   const pairs = pairsOf(own, shadowed.filter(isSeen), when);
   const paired = new Set(pairs.values());
-  const compared = own.map((record) => comparedWith(record, pairs.get(record), when));
+  const compared = own.map((record) => {
+    const held = record.compared && heldBeside(record, acting, when);
+    return { ...comparedWith(record, pairs.get(record), when), ...(held !== undefined && { heldBecause: held }) };
+  });
   const unpaired = shadowed.filter((record) => isSeen(record) && !paired.has(record));
   const others = unpaired.map((record): ComparedAct => {
     const { because } = record;
     const verdict = because.kind === "seen" ? because.verdict : undefined;
-    const known = { ...named(record), ...seenAt(record) };
-    return { comparison: "others only", ...known, ...(verdict !== undefined && { verdict }) };
+    const known = { ...named(record), ...seenAt(record), ...(verdict !== undefined && { verdict }) };
+    // If the acting policy is a moment faster, the compared one finds the work done.
+    const isDue = record.compared !== undefined && verdict !== undefined && silentVerdicts.has(verdict);
+    return { comparison: isDue ? "both" : "others only", ...known };
   });
   const timeOf = ({ would, real }: ComparedAct): Millis => {
     const moment = would?.at ?? real;
@@ -154,7 +167,26 @@ function comparisonOf(state: DecisionRecord["state"], isReal: boolean): Comparis
   }
 }
 
-const named = ({ act, on, board }: DecisionRecord): Pick<ComparedAct, "act" | "object" | "board"> => ({
+/** Why the acting policy held an act back that another one would have done; undefined if it did not hold it back. */
+function heldBeside(
+  { act, on, last }: DecisionRecord,
+  acting: readonly DecisionRecord[],
+  when: (moment: StoredMoment) => Millis,
+): string | undefined {
+  const beside = acting.findLast(
+    (one) => one.act === act && one.on.uid === on.uid && Math.abs(when(one.first) - when(last)) <= sameStory,
+  );
+  const restraint = beside?.restraints.at(-1);
+  return restraint && restraintText(restraint);
+}
+
+const named = ({
+  act,
+  on,
+  board,
+  compared,
+}: DecisionRecord): Pick<ComparedAct, "policy" | "act" | "object" | "board"> => ({
+  ...(compared && { policy: compared }),
   act,
   object: subjectText(on),
   board,

@@ -37,12 +37,14 @@ export interface TermLoopsDeps extends ControllerDeps {
   readonly caches: Caches;
   /** The caches without the boards that another site claims. */
   readonly uncontested: Caches;
-  /** What controllers in shadow mode use instead; undefined if there are none. */
+  /** What controllers in shadow mode, or those of another policy, use instead; undefined if there are none. */
   readonly shadow: ShadowLoopsDeps | undefined;
 }
 
-/** The collaborators of controllers in shadow mode. */
+/** The collaborators of controllers that only pretend to write. */
 export interface ShadowLoopsDeps extends ControllerDeps {
+  /** Whether they decide by another policy beside controllers that act, instead of in their place. */
+  readonly isComparison: boolean;
   readonly caches: Caches;
   readonly client: ApiReader;
   readonly executor: Acts;
@@ -53,6 +55,8 @@ export interface TermLoops {
   readonly loops: readonly Loop[];
   /** Returns the node lifecycle controller's memory; undefined if that controller is turned off. */
   readonly judgeMemory?: () => SiteMemory | undefined;
+  /** The loops that decide by another policy and write nothing, and their judge's memory; undefined if there are none. */
+  readonly compared?: { readonly loops: readonly Loop[]; readonly judgeMemory: () => SiteMemory | undefined };
   /** Counts the pods with an eviction timer; undefined if taint eviction does not act. */
   readonly timers?: (now: Instant) => TimerCounts;
   /** Counts the pods of these boards that have an eviction timer; undefined if taint eviction does not act. */
@@ -97,25 +101,34 @@ export function controlLoops(ambient: Ambient, deps: TermLoopsDeps): TermLoops {
     return mode === "act" ? acting : mode === "shadow" ? shadow : undefined;
   };
   const loops: Loop[] = [];
+  const judgesOf = (kit: LoopKit & ControllerDeps) => {
+    const judge = opened(kit, "boards")(registry["node-lifecycle"](kit), 1);
+    const readiness = opened(kit, "pods")(registry["pod-readiness"](kit), boardWorkers);
+    return { judge, all: [judge, opened(kit, "boards")(registry["node-taints"](), boardWorkers), readiness] };
+  };
+  const evictorOf = (kit: LoopKit & ControllerDeps) =>
+    opened(kit, "pods")(registry["taint-eviction"](kit), taintEviction.workers);
   const judging = kitOf("nodeLifecycle");
-  const judge = judging && opened(judging, "boards")(registry["node-lifecycle"](judging), 1);
-  if (judging && judge) {
-    loops.push(
-      judge,
-      opened(judging, "boards")(registry["node-taints"](), boardWorkers),
-      opened(judging, "pods")(registry["pod-readiness"](judging), boardWorkers),
-      opened(judging, "pods")(registry["out-of-service"](judging), 1),
-    );
-  }
+  const { judge, all: judges } = judging ? judgesOf(judging) : { judge: undefined, all: [] };
+  loops.push(...judges);
+  if (judging) loops.push(opened(judging, "pods")(registry["out-of-service"](judging), 1));
   const eviction = kitOf("taintEviction");
-  const evicting = eviction && opened(eviction, "pods")(registry["taint-eviction"](eviction), taintEviction.workers);
+  const evicting = eviction && evictorOf(eviction);
   if (evicting) loops.push(evicting);
   const collection = kitOf("podGC");
   if (collection) loops.push(opened(collection, "workloads")(registry["pod-gc"](collection), 1));
   const ofWorkloads = opened({ ...acting, caches: deps.caches }, "workloads");
   for (const name of workloads) loops.push(workloadRegistry[name](deps).open<Loop>(ofWorkloads));
+  const other = shadow?.isComparison ? judgesOf(shadow) : undefined;
   return {
     loops,
+    ...(shadow &&
+      other && {
+        compared: {
+          loops: [...other.all, ...(controllers.taintEviction.mode === "act" ? [evictorOf(shadow)] : [])],
+          judgeMemory: () => other.judge.memoryOf(siteKey),
+        },
+      }),
     ...(judge && { judgeMemory: () => judge.memoryOf(siteKey) }),
     ...(evicting &&
       eviction === acting && {

@@ -42,6 +42,11 @@ export class CurrentTerm {
     return this.#running?.loops ?? [];
   }
 
+  /** The control loops that only decide by another policy; empty if there are none. */
+  get comparedLoops(): readonly Loop[] {
+    return this.#running?.compared?.loops ?? [];
+  }
+
   /** Whether this board's controllers are running. */
   get isActing(): boolean {
     return this.loops.length > 0;
@@ -63,6 +68,12 @@ export class CurrentTerm {
   /** Like `site`, but "no judge" if the node lifecycle controller is turned off or another board leads. */
   judgeMemory(): SiteMemory | "no judge" | undefined {
     return this.#running?.judgeMemory === undefined ? "no judge" : this.#running.judgeMemory();
+  }
+
+  /** Like `judgeMemory`, for the judge that decides by another policy. */
+  comparedMemory(): SiteMemory | "no judge" | undefined {
+    const { compared } = this.#running ?? {};
+    return compared === undefined ? "no judge" : compared.judgeMemory();
   }
 
   /** Counts of the eviction timers; undefined if taint eviction is turned off, or if another board leads. */

@@ -17,7 +17,6 @@ import { noRecollection, type Recollection, recollect } from "../controllers/nod
 import type { Budget } from "../controllers/node-lifecycle/zones/budget.ts";
 import { budgetAnnotation, decodeBudget, encodeBudget } from "../controllers/node-lifecycle/zones/budget-annotation.ts";
 import type { ControllerDeps } from "../controllers/registry.ts";
-import type { ValveAt } from "../controllers/safety-valve.ts";
 import type { WorkloadName } from "../controllers/workloads.ts";
 import type { DecisionBook } from "../decisions/decision-book.ts";
 import type { LeaderElector } from "../election/leader-elector.ts";
@@ -42,7 +41,7 @@ import type { SiteClaims } from "../site/site-claims.ts";
 import { followNamespaces } from "../site/site-namespaces.ts";
 import { announcedBy } from "../witness/announcement.ts";
 import type { Questioner, QuestionTargets } from "../witness/questioner.ts";
-import type { Loop, ShadowLoopsDeps, TermLoopsDeps } from "./control-loops.ts";
+import type { Loop, TermLoopsDeps } from "./control-loops.ts";
 import type { CurrentTerm } from "./current-term.ts";
 import type { Fitness } from "./fitness.ts";
 import { Incapacity } from "./incapacity.ts";
@@ -51,6 +50,7 @@ import { StalledWatchDetector } from "./stalled-watch-detector.ts";
 import { StandbySearch } from "./standby-search.ts";
 import { StartingLoops } from "./starting-loops.ts";
 import type { Suspensions } from "./suspensions.ts";
+import type { LoadShadow, TermShadow } from "./term-shadow.ts";
 
 export interface TermWorkDeps {
   readonly config: Config;
@@ -68,7 +68,7 @@ export interface TermWorkDeps {
   readonly uncontested: Caches;
   readonly executor: Executor;
   readonly decisions: DecisionBook;
-  /** Loads what controllers in shadow mode use instead; undefined if there are none. */
+  /** Loads what controllers in shadow mode, or those of another policy, use instead; undefined if there are none. */
   readonly shadow: LoadShadow | undefined;
   /** Undefined if silent boards are not asked on the LAN. */
   readonly questioner: Questioner | undefined;
@@ -93,19 +93,6 @@ export interface TermWorkDeps {
   readonly statusChanged: () => void;
 }
 
-/** The site as controllers in shadow mode read and write it. */
-export interface TermShadow extends Omit<ShadowLoopsDeps, keyof ControllerDeps> {
-  /**
-   * Follows the site until the term ends, and then forgets what was pretended. `isBehind`: whether the caches of Nodes
-   * and pods may still lack something from before the term.
-   */
-  readonly run: (term: Term, isBehind: () => boolean) => Promise<void>;
-  /** The safety valve of these controllers. */
-  readonly valveAt: ValveAt;
-}
-
-export type LoadShadow = () => Promise<TermShadow>;
-
 /** Loads the controllers when the board first leads, because boards that only follow use less memory without them. */
 export type LoadControllers = () => Promise<typeof import("./control-loops.ts")>;
 
@@ -116,6 +103,14 @@ const fitnessCheck: Millis = 5000;
 const firstTerm = 0;
 /** How often the leader checks whether an outage has ended. */
 const outageCheck: Millis = 1000;
+
+/** What the controllers of a term take over from earlier terms. */
+interface Former {
+  readonly inherited: () => Budget | undefined;
+  readonly recalled: Recollection;
+}
+
+const nothingFormer: Former = { inherited: () => undefined, recalled: noRecollection };
 
 /** The work of successive terms: the controllers, and the tasks around them while this board leads. */
 export class TermWork {
@@ -246,30 +241,31 @@ export class TermWork {
 
   #loopParts(inherited: () => Budget | undefined, shadow: TermShadow | undefined): TermLoopsDeps {
     const { verdictDeps } = this.#deps;
+    const former = { inherited, recalled: this.#recalled };
     return {
       ...this.#deps,
-      ...this.#controllerDeps(verdictDeps, inherited),
+      ...this.#controllerDeps(verdictDeps, former),
       shadow: shadow && {
         ...shadow,
-        ...this.#controllerDeps({ ...verdictDeps, valve: shadow.valveAt }, inherited),
+        ...this.#controllerDeps(shadow.verdictDeps(verdictDeps), shadow.isComparison ? nothingFormer : former),
       },
     };
   }
 
-  #controllerDeps(verdictDeps: BoardVerdictDeps, inherited: () => Budget | undefined): ControllerDeps {
-    const { bootId, history, holds, config, current, claims, leaderMemo } = this.#deps;
-    const { settings, valve, wordOf } = verdictDeps;
-    const now = { holds: (at: Instant) => holds.now(at), ...(valve && { valve }), ...(wordOf && { wordOf }) };
+  #controllerDeps(verdictDeps: BoardVerdictDeps, { inherited, recalled }: Former): ControllerDeps {
+    const { bootId, history, config, claims, leaderMemo } = this.#deps;
+    const { settings, judge, holds, valve, wordOf } = verdictDeps;
+    const now = { ...(holds && { holds }), ...(valve && { valve }), ...(wordOf && { wordOf }) };
     const shared = { inherited, boot: bootId, ...now };
     const recordOf = (board: string): BoardRecord | "no judge" | undefined => {
-      const memory = current.judgeMemory();
+      const memory = judge();
       return memory === "no judge" ? memory : memory?.boards.get(board);
     };
     return {
       nodeLifecycle: {
         settings,
         ...shared,
-        recalled: this.#recalled,
+        recalled,
         undoneUntil: () => leaderMemo.undoneUntil,
       },
       taintEviction: {
@@ -311,6 +307,8 @@ export class TermWork {
       await sites.follow(signal);
     });
     for (const loop of current.loops) tasks.start("controller", () => this.#runLoop(loop, claims, under));
+    for (const loop of current.comparedLoops)
+      tasks.start("comparison", () => this.#runLoop(loop, claims, under, `${loop.name} (policy kubernetes)`));
     tasks.start("outages", (signal) => this.#afterOutages(signal));
     tasks.start("holds", (signal) => holds.run(signal));
     tasks.start("fitness", (signal) => this.#whileFit(signal));
@@ -378,7 +376,7 @@ export class TermWork {
    * Runs a control loop once its caches are in sync. If the API server does not serve one of its resources, only this
    * loop waits.
    */
-  async #runLoop(loop: Loop, claims: Promise<unknown>, term: Term): Promise<void> {
+  async #runLoop(loop: Loop, claims: Promise<unknown>, term: Term, name = loop.name): Promise<void> {
     const { clock, log } = this.#ambient;
     const { informers, mirrored, statusChanged } = this.#deps;
     const begun = clock.now();
@@ -390,14 +388,14 @@ export class TermWork {
       const behind = new Set([...filled.missing(), ...caughtUp.missing()]);
       return behind.size > 0 ? [...behind] : ["the claims of other sites"];
     };
-    this.#starting.waits(loop.name, waitsFor, begun);
+    this.#starting.waits(name, waitsFor, begun);
     try {
       await Promise.all([filled.done, caughtUp.done, claims]);
     } finally {
-      this.#starting.over(loop.name);
+      this.#starting.over(name);
     }
     if (term.signal.aborted) return;
-    log.info("controller started", { controller: loop.name, waitedMs: Math.round(elapsed(begun, clock.now())) });
+    log.info("controller started", { controller: name, waitedMs: Math.round(elapsed(begun, clock.now())) });
     statusChanged();
     await loop.run(term);
   }

@@ -14,7 +14,7 @@ import { isInStep, type WatchHealth, type WatchLimits } from "../informer/watch-
 import type { ObjectChange } from "../loop/controller.ts";
 import type { Caches } from "../loop/site-view.ts";
 
-/** A real act of another program. */
+/** A real act: of another program or, if another policy is only compared, of this agent. */
 export interface RealAct {
   readonly act: RecordedAct;
   readonly object: KubeObject;
@@ -25,15 +25,17 @@ export interface RealAct {
 export interface RealActsDeps {
   readonly caches: Caches;
   readonly book: { seen(act: DecidedAct): void };
-  /** The acts of controllers in shadow mode: this agent does none of them. */
+  /** The acts of the controllers that only pretend to write. */
   readonly acts: ReadonlySet<RecordedAct>;
+  /** Who may have done them, as a record names it. */
+  readonly by: string;
   /** Our verdict about a board now; undefined if there is none. */
   readonly verdictOn: (board: string) => { readonly verdict: VerdictName; readonly rule: string } | undefined;
   readonly clock: Clock;
   readonly limits: WatchLimits;
 }
 
-/** Records what other programs really do with boards and their pods, next to what shadowed controllers would do. */
+/** Records what is really done with boards and their pods, next to what controllers that only pretend would do. */
 export class RealActs {
   readonly #deps: RealActsDeps;
 
@@ -69,14 +71,14 @@ export class RealActs {
   }
 
   #record(found: readonly RealAct[], term: Term, isLate: boolean): void {
-    const { book, acts, verdictOn } = this.#deps;
+    const { book, acts, by, verdictOn } = this.#deps;
     for (const { act, object, resource, board } of found) {
       if (!acts.has(act)) continue;
       const known = isLate ? undefined : verdictOn(board);
       const facts = isLate ? ({ late: true } as const) : known && { verdict: known.verdict, rule: known.rule };
       const because = { kind: "seen", ...facts } as const;
       const on = subjectOf(refTo(resource, object));
-      book.seen({ on, by: "another program", term: term.number, grounds: { act, board, because, gate: {} } });
+      book.seen({ on, by, term: term.number, grounds: { act, board, because, gate: {} } });
     }
   }
 }

@@ -2,7 +2,7 @@ import { copyFileSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import Sqlite from "better-sqlite3";
-import { type DecisionText, newestDecisions, textsOf } from "../decision-log.ts";
+import { type DecisionRange, type DecisionText, newestDecisions, textsOf } from "../decision-log.ts";
 import { kindOf } from "../errors.ts";
 import { firstProblem } from "./error-translator.ts";
 import type { SqliteDriver } from "./statement.ts";
@@ -127,16 +127,16 @@ export function journalTail(
 }
 
 /**
- * The newest decisions in a state.db that no agent has open, without the newest `skip` of them, as JSON, oldest first, or
- * the reason why they cannot be read.
+ * The newest decisions in a state.db that no agent has open, as JSON, oldest first, or the reason why they cannot be
+ * read.
  */
 export function storedDecisions(
   file: string,
   subject: string | undefined,
   most: number,
-  skip = 0,
+  range: DecisionRange,
 ): readonly string[] | Exclude<Inspection, { readonly kind: "sound" }> {
-  const { sql, values } = newestDecisions(subject, most, skip);
+  const { sql, values } = newestDecisions(subject, most, range);
   try {
     if (presentSize(file) === undefined) return { kind: "absent" };
     return withFile(file, false, (at) =>

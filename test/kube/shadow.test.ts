@@ -9,6 +9,7 @@ import { ControllerManager } from "../support/kube/controller-manager.ts";
 import { type Audited, missingAssets } from "../support/kube/kube-cluster.ts";
 import { KubeSite } from "../support/kube/kube-site.ts";
 import { boardName, fillBoards, report } from "../support/load.ts";
+import { rest } from "../support/rest.ts";
 import { siteward } from "../support/siteward-command.ts";
 
 const config = {
@@ -50,6 +51,24 @@ interface PodObject {
   readonly metadata: { readonly deletionTimestamp?: string; readonly managedFields?: readonly { manager: string }[] };
 }
 
+/** A running pod on the board that dies, which leaves a silent board after a second. */
+async function runningPod(cluster: KubeSite["cluster"], name: string, controller: object): Promise<void> {
+  const tolerations = ["unreachable", "not-ready"].map((word) => ({
+    key: `node.kubernetes.io/${word}`,
+    operator: "Exists",
+    effect: "NoExecute",
+    tolerationSeconds: 1,
+  }));
+  await cluster.request("POST", pods, {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name, namespace: "default", ownerReferences: [controller] },
+    spec: { nodeName: boardName(dead), containers: [{ name: "main", image: "web" }], tolerations },
+  });
+  const status = { phase: "Running", conditions: [{ type: "Ready", status: "True" }] };
+  await cluster.request("PATCH", `${pods}/${name}/status`, { status }, "application/merge-patch+json");
+}
+
 describe.skipIf(missingAssets())("an agent in shadow mode beside a real kube-controller-manager", () => {
   const site = new KubeSite();
   const { cluster } = site;
@@ -59,7 +78,7 @@ describe.skipIf(missingAssets())("an agent in shadow mode beside a real kube-con
   beforeAll(async () => {
     await site.start();
     await fillBoards(cluster, { nodes: 3, pods: 0, seed: 1 });
-    for (const name of ["web-1", "web-2"]) await bound(name, dead);
+    for (const name of ["web-1", "web-2"]) await runningPod(cluster, name, owner);
     site.beat(0, 1, 2);
     await cluster.grant(rules);
     const kubeconfig = path.join(cluster.dir, "agent.kubeconfig");
@@ -77,29 +96,6 @@ describe.skipIf(missingAssets())("an agent in shadow mode beside a real kube-con
     await manager.stop();
     await site.stop();
   });
-
-  /** A running pod that leaves a silent board after a second. */
-  async function bound(name: string, board: number): Promise<void> {
-    const tolerations = ["unreachable", "not-ready"].map((word) => ({
-      key: `node.kubernetes.io/${word}`,
-      operator: "Exists",
-      effect: "NoExecute",
-      tolerationSeconds: 1,
-    }));
-    await cluster.request("POST", pods, {
-      apiVersion: "v1",
-      kind: "Pod",
-      metadata: { name, namespace: "default", ownerReferences: [owner] },
-      spec: { nodeName: boardName(board), containers: [{ name: "main", image: "web" }], tolerations },
-    });
-    const conditions = [{ type: "Ready", status: "True" }];
-    await cluster.request(
-      "PATCH",
-      `${pods}/${name}/status`,
-      { status: { phase: "Running", conditions } },
-      "application/merge-patch+json",
-    );
-  }
 
   const podOf = (name: string): Promise<PodObject> => cluster.request("GET", `${pods}/${name}`);
   const ask = (...words: readonly string[]) => siteward([...words, "--config", `${agent.dir}/siteward.yaml`]);
@@ -238,5 +234,56 @@ describe.skipIf(missingAssets())("an agent in shadow mode beside a real kube-con
       const managers = (await podOf(name)).metadata.managedFields?.map((one) => one.manager) ?? [];
       expect(managers).not.toContain("siteward");
     }
+  });
+});
+
+describe.skipIf(missingAssets())("an agent that acts by policy evidence, and compares policy kubernetes", () => {
+  const site = new KubeSite();
+  const { cluster } = site;
+  let agent: AgentProcess;
+
+  beforeAll(async () => {
+    await site.start();
+    await fillBoards(cluster, { nodes: 3, pods: 0, seed: 1 });
+    await runningPod(cluster, "web-1", owner);
+    await runningPod(cluster, "db-0", { ...owner, kind: "StatefulSet", name: "db", uid: "db" });
+    site.beat(0, 1, 2);
+    const controllers = { ...boardsOnly };
+    agent = site.agent(boardName(0), { ...config, controllers, judgement: { compare: "kubernetes" } });
+    await until("it leads", () => agent.isReady, 60);
+  });
+  afterAll(() => site.stop());
+
+  const ask = (...words: readonly string[]) => siteward([...words, "--config", `${agent.dir}/siteward.yaml`]);
+  const compared = async (): Promise<readonly ComparedAct[]> =>
+    (JSON.parse((await ask("shadow", "report", "--json")).stdout) as { acts: readonly ComparedAct[] }).acts;
+  const shortOf = ({ comparison, act, object }: ComparedAct): string => `${comparison} ${act} ${object}`;
+
+  test("does what both policies ask for, and reports the eviction that only policy kubernetes would have done", async () => {
+    site.silence(dead);
+    const isEvicted = async () => (await compared()).some(({ object }) => object === "pod/default/web-1");
+    const isHeld = async () => (await compared()).some(({ object }) => object === "pod/default/db-0");
+    await until("both pods are compared", async () => (await isEvicted()) && (await isHeld()), 60);
+    await rest(7);
+    const found = await compared();
+    expect(found.map(shortOf).toSorted()).toEqual([
+      `both board-marked node/${boardName(dead)}`,
+      `both board-tainted node/${boardName(dead)}`,
+      "both pod-evicted pod/default/web-1",
+      "never done pod-evicted pod/default/db-0",
+    ]);
+    const db = found.find(({ object }) => object === "pod/default/db-0");
+    expect(db).toMatchObject({ policy: "kubernetes", heldBecause: expect.stringContaining("StatefulSet") });
+    const { metadata } = await cluster.request<PodObject>("GET", `${pods}/db-0`);
+    expect(metadata.deletionTimestamp).toBeUndefined();
+    expect(await site.taints(dead)).toContain("unreachable:NoExecute");
+
+    const { stdout } = await ask("shadow", "report");
+    expect(stdout).toMatch(
+      /Policy kubernetes would have done it, and it was not done:\n {2}pod\/default\/db-0 evicted/,
+    );
+    const why = (await ask("why", "pod/default/db-0")).stdout;
+    expect(why).toContain("held back");
+    expect(why).not.toContain("would have been");
   });
 });

@@ -119,10 +119,20 @@ test("an open story of one book is not displaced when the other book writes", ()
 test("all decisions can be read page by page", () => {
   const log = new DecisionLog(open(), { rows: 10, bytes: 1000 });
   log.write(["1", "2", "3", "4", "5"].map((text) => entry("node/pi-3", text)));
-  expect([log.newest(undefined, 2), log.newest(undefined, 2, 2), log.newest(undefined, 2, 4)]).toEqual([
-    ["4", "5"],
-    ["2", "3"],
-    ["1"],
-  ]);
-  expect(log.newest(undefined, 2, 6)).toEqual([]);
+  expect([
+    log.newest(undefined, 2),
+    log.newest(undefined, 2, { skip: 2 }),
+    log.newest(undefined, 2, { skip: 4 }),
+  ]).toEqual([["4", "5"], ["2", "3"], ["1"]]);
+  expect(log.newest(undefined, 2, { skip: 6 })).toEqual([]);
+});
+
+test("decisions that a policy made only for comparison are left out unless they are asked for", () => {
+  const log = new DecisionLog(open(), { rows: 10, bytes: 1000 });
+  const text = '{"shadow":true,"compared":"kubernetes"}';
+  log.write([entry("node/pi-3", "1"), entry("node/pi-3", text), entry("node/pi-3", "2"), entry("node/pi-3", text)]);
+  expect(log.newest(undefined, 2)).toEqual(["1", "2"]);
+  expect(log.newest("node/pi-3", 4)).toEqual(["1", "2"]);
+  expect(log.newest(undefined, 2, { compared: true })).toEqual(["2", text]);
+  expect(log.newest("node/pi-3", 4, { compared: true })).toEqual(["1", text, "2", text]);
 });

@@ -37,7 +37,7 @@ export const report: Run = async (io, args) => {
   let isWhole = false;
   let board = "";
   for (let skip = 0; !isWhole && skip < most; ) {
-    const known = await recordsOf(io, args, { most: page, ...(skip > 0 && { skip }) });
+    const known = await recordsOf(io, args, { most: page, compared: true, ...(skip > 0 && { skip }) });
     if (typeof known === "number") return known;
     board = known.board;
     // A record that changes between two answers moves to the end, and is then in both.
@@ -72,7 +72,7 @@ function print(
   const { stdout } = io;
   const width = reportWidth(stdout);
   if (compared.length === 0) {
-    stdout.line(`${board} has no record of the last ${since} of a controller in shadow mode.`);
+    stdout.line(`${board} has no record of the last ${since} of a controller in shadow mode or of a compared policy.`);
     return;
   }
   const different = compared.filter(({ comparison }) => differences.includes(comparison)).length;
@@ -87,7 +87,7 @@ function print(
   for (const act of compared) {
     if (act.comparison !== last) {
       stdout.line("");
-      stdout.line(`${titles[act.comparison]}:`);
+      stdout.line(`${(act.policy ? policyTitles : titles)[act.comparison]}:`);
       last = act.comparison;
     }
     const text = `${comparedText(act)}: ${detailOf(act, times)}`;
@@ -104,7 +104,17 @@ const titles: Readonly<Record<Comparison, string>> = {
   neither: "Held back by siteward, and done by nobody",
 };
 
-function detailOf({ would, real, late, laterMs, verdict }: ComparedAct, times: Times): string {
+/** The same for policy `kubernetes` beside the acting policy. */
+const policyTitles: typeof titles = {
+  "held here": "Done, and held back under policy kubernetes",
+  "others only": "Done, without a decision under policy kubernetes",
+  "never done": "Policy kubernetes would have done it, and it was not done",
+  "would fail": "Policy kubernetes would have tried it in vain",
+  both: "Done, as under policy kubernetes",
+  neither: "Held back under policy kubernetes, and not done",
+};
+
+function detailOf({ would, real, late, laterMs, verdict, heldBecause, policy }: ComparedAct, times: Times): string {
   const decided = would && `${would.state === "done" ? "would have been done" : would.state} ${times.moment(would.at)}`;
   const why = would?.why === undefined ? undefined : `(${would.why})`;
   const shift =
@@ -112,6 +122,8 @@ function detailOf({ would, real, late, laterMs, verdict }: ComparedAct, times: T
       ? ""
       : `, ${formatDuration(Math.abs(laterMs))} ${laterMs < 0 ? "earlier" : "later"} than here`;
   const done = real && `really done ${times.moment(real)}${late ? " or earlier" : ""}${shift}`;
-  const known = verdict === undefined ? undefined : `siteward's verdict on the board was ${verdict}`;
-  return [[decided, why].filter(Boolean).join(" "), done, known].filter(Boolean).join("; ");
+  const whose = policy ? `under policy ${policy} the verdict` : "siteward's verdict";
+  const known = verdict === undefined ? undefined : `${whose} on the board was ${verdict}`;
+  const held = heldBecause === undefined ? undefined : `siteward held it back: ${heldBecause}`;
+  return [[decided, why].filter(Boolean).join(" "), done, known, held].filter(Boolean).join("; ");
 }

@@ -1,3 +1,4 @@
+import type { DecisionRange } from "../../../storage/decision-log.ts";
 import type { Millis } from "../../base/clock.ts";
 import type { JsonRecord } from "../../base/json.ts";
 import type { LogLevel } from "../../base/logger.ts";
@@ -29,7 +30,7 @@ export interface BoardControls {
    * This board's decision records, oldest first: those of one pod, or of a Node and its pods, as named by `about`;
    * without `about`, the newest of all. At most 30 KiB.
    */
-  decisions(about: string | undefined, most: number, skip?: number): JsonRecord;
+  decisions(about: string | undefined, most: number, range?: DecisionRange): JsonRecord;
   /** The version of the fleet's configuration in force; undefined if there is none. */
   configVersion(): number | undefined;
   /** The settings in force by dotted path, with secrets redacted, each with its source. */

@@ -2,6 +2,7 @@ import { statfsSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Database } from "../../../storage/database/database.ts";
 import { vacuum } from "../../../storage/database/give-back.ts";
+import type { DecisionRange } from "../../../storage/decision-log.ts";
 import { type Clock, elapsed, type Millis } from "../../base/clock.ts";
 import type { JsonRecord } from "../../base/json.ts";
 import type { LogLevel } from "../../base/logger.ts";
@@ -83,14 +84,14 @@ export class BoardOperations implements BoardControls {
     return this.#clock.now().mono - this.#startedMono;
   }
 
-  decisions(about: string | undefined, most: number, skip = 0): JsonRecord {
+  decisions(about: string | undefined, most: number, range?: DecisionRange): JsonRecord {
     const { decisions, status } = this.#deps;
-    const newest = decisions.newest(about, most, skip);
+    const newest = decisions.newest(about, most, range);
     // Fewer are asked for, instead of leaving out the oldest ones, so that half of them are still about the board itself.
     let texts = newest;
     for (let bytes = lengthOf(texts); bytes > maxDecisionsLength; bytes = lengthOf(texts)) {
       const fitting = Math.floor((texts.length * maxDecisionsLength) / bytes);
-      texts = decisions.newest(about, Math.min(fitting, texts.length - 1), skip);
+      texts = decisions.newest(about, Math.min(fitting, texts.length - 1), range);
     }
     const records = texts.map((text): unknown => JSON.parse(text));
     const { holder, role, term } = status()?.leader ?? {};

@@ -172,6 +172,20 @@ test("a term too short to be renewed is a conflict with its line, found before t
   expect(timing("999ms")).toEqual([]);
 });
 
+test("a policy is compared only with another one, and only if no controller is in shadow mode", () => {
+  const compared = (more: string): readonly string[] => {
+    write(`judgement: {compare: kubernetes${more}\n`);
+    return problems();
+  };
+  expect(compared("}")).toEqual([]);
+  expect(compared(", policy: kubernetes}")).toEqual([
+    "siteward.yaml:3: judgement.compare: must be off under policy kubernetes, which needs no comparison with itself",
+  ]);
+  expect(compared("}\ncontrollers: {taintEviction: {mode: shadow}}")).toEqual([
+    "siteward.yaml:3: judgement.compare: must be off while a controller is in shadow mode, which is compared with what others do",
+  ]);
+});
+
 test("an invalid value does not hide conflicts between other settings", () => {
   const contradictions = "memory: {soft: 1500MiB, hard: 1GiB}\nleader: {duration: 30s}\n";
   const soft = "siteward.yaml:3: memory.soft: 1500MiB must not be more than memory.hard (1GiB)";

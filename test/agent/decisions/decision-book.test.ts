@@ -490,7 +490,7 @@ describe("the book of controllers in shadow mode", () => {
     const parts = setUp();
     const { clock, said, log } = parts;
     const ambient = { clock, random: new SeededRandom(), log: said };
-    const shadowed = new DecisionBook(ambient, { log, board: "pi-1", bootId: "b1", isShadow: true });
+    const shadowed = new DecisionBook(ambient, { log, board: "pi-1", bootId: "b1", pretence: "shadow" });
     const acting = new DecisionBook(ambient, { log, board: "pi-1", bootId: "b1", shadow: shadowed });
     return { ...parts, shadowed, acting };
   }

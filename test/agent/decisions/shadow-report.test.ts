@@ -113,3 +113,30 @@ test("another act or another object of the same name is not the same, and record
   const { shadow: _, ...act } = would("web", 0);
   expect(compared(act)).toEqual([]);
 });
+
+test("under a compared policy, what siteward held back is a difference with its reason, and what it was faster to do is none", () => {
+  const policy = { compared: "kubernetes" } as const;
+  const { shadow: _, ...held } = would("web", 2, {
+    state: "held",
+    restraints: [{ why: "valve", of: "acts", count: 10, limit: 10, since: at(2) }],
+  });
+  const found = compareShadow(
+    [
+      would("web", 1, policy),
+      held,
+      would("both", 1, policy),
+      seen("both", 2, policy),
+      seen("faster", 2, { ...policy, because: { kind: "seen", verdict: "lost", rule: "" } }),
+      seen("alone", 2, policy),
+    ],
+    ({ mono }) => mono,
+  );
+  expect(found.map(({ comparison, object }) => `${comparison} ${object.replace("pod/default/", "")}`)).toEqual([
+    "others only alone",
+    "never done web",
+    "both both",
+    "both faster",
+  ]);
+  expect(found.every((one) => one.policy === "kubernetes")).toBe(true);
+  expect(found[1]?.heldBecause).toContain("safety valve");
+});

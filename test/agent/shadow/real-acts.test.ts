@@ -36,6 +36,7 @@ async function setUp(acts: readonly RecordedAct[] = all, isCurrent = true) {
     clock,
     limits: { stall: 40_000, blip: 10_000 },
     book: { seen: (act) => seen.push(act) },
+    by: "another program",
     acts: new Set(acts),
     verdictOn: (board) => (board === "pi-3" ? { verdict: "cut-off", rule: "it answers on the LAN" } : undefined),
   });

@@ -54,7 +54,7 @@ async function setUp(controllers: Partial<Config["controllers"]> = {}, most?: nu
     acting.flush();
     return log.newest(undefined, 100).map((text) => JSON.parse(text) as DecisionRecord);
   };
-  const shadowed = new DecisionBook(ambient, { ...book, isShadow: true });
+  const shadowed = new DecisionBook(ambient, { ...book, pretence: "shadow" });
   const acting = new DecisionBook(ambient, { ...book, shadow: shadowed });
   const overlaid = new OverlaidSite(clock, site, most);
   const client = new ShadowClient(clock, { site: overlaid, reader: site });

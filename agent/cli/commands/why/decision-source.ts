@@ -74,7 +74,7 @@ export async function recordsOf(io: Io, { values }: Args, asked: JsonRecord): Pr
 function fromFile(
   io: Io,
   file: string | undefined,
-  { about, most, skip = 0 }: JsonRecord,
+  { about, most, skip = 0, compared }: JsonRecord,
   error: SocketError,
 ): Known | number {
   const { config } = configOf(io, file);
@@ -82,7 +82,7 @@ function fromFile(
   const state = join(config.state.folder, "state.db");
   // Checked here, so that a missing permission is not reported as a damaged database.
   if (existsSync(config.state.folder)) accessSync(config.state.folder, constants.R_OK | constants.X_OK);
-  const found = storedDecisions(state, subject, Number(most), Number(skip));
+  const found = storedDecisions(state, subject, Number(most), { skip: Number(skip), compared: compared === true });
   const of = { board: config.board.name, isAnswered: false, leader: undefined, held: undefined };
   const none = { ...of, records: [], isCut: false };
   if (!("kind" in found)) {

@@ -45,12 +45,14 @@ export const boardCommands: readonly Definition[] = [
       about: optional(text({ pattern: decisionSubject, most: 512 })),
       most: optional(whole({ min: 1, max: 50 })),
       skip: optional(whole({ min: 0, max: 10_000 })),
+      compared: optional(yesNo),
     }),
     problem: ({ about, skip }) =>
       about !== undefined && skip !== undefined
         ? { field: "/args/skip", message: "skip is possible without about only" }
         : undefined,
-    perform: ({ board }, { about, most = 20, skip = 0 }) => done(board.decisions(about, most, skip)),
+    perform: ({ board }, { about, most = 20, skip = 0, compared = false }) =>
+      done(board.decisions(about, most, { skip, compared })),
   }),
   command({
     name: "capabilities.get",
