@@ -1,4 +1,6 @@
 import type { BoardVerdictDeps } from "../controllers/board-verdicts.ts";
+import { noRecollection, type Recollection } from "../controllers/node-lifecycle/recollection.ts";
+import type { Budget } from "../controllers/node-lifecycle/zones/budget.ts";
 import type { ControllerDeps } from "../controllers/registry.ts";
 import type { Term } from "../execution/fence.ts";
 import type { ShadowLoopsDeps } from "./control-loops.ts";
@@ -15,3 +17,11 @@ export interface TermShadow extends Omit<ShadowLoopsDeps, keyof ControllerDeps> 
 }
 
 export type LoadShadow = () => Promise<TermShadow>;
+
+/** What the controllers of a term take over from earlier terms. */
+export interface Former {
+  readonly inherited: () => Budget | undefined;
+  readonly recalled: Recollection;
+}
+
+export const nothingFormer: Former = { inherited: () => undefined, recalled: noRecollection };

@@ -15,7 +15,11 @@ import { boardsToAsk } from "../controllers/node-lifecycle/boards-to-ask.ts";
 import type { BoardRecord } from "../controllers/node-lifecycle/memory.ts";
 import { noRecollection, type Recollection, recollect } from "../controllers/node-lifecycle/recollection.ts";
 import type { Budget } from "../controllers/node-lifecycle/zones/budget.ts";
-import { budgetAnnotation, decodeBudget, encodeBudget } from "../controllers/node-lifecycle/zones/budget-annotation.ts";
+import {
+  budgetAnnotation,
+  encodeBudget,
+  inheritedBudget,
+} from "../controllers/node-lifecycle/zones/budget-annotation.ts";
 import type { ControllerDeps } from "../controllers/registry.ts";
 import type { WorkloadName } from "../controllers/workloads.ts";
 import type { DecisionBook } from "../decisions/decision-book.ts";
@@ -50,7 +54,7 @@ import { StalledWatchDetector } from "./stalled-watch-detector.ts";
 import { StandbySearch } from "./standby-search.ts";
 import { StartingLoops } from "./starting-loops.ts";
 import type { Suspensions } from "./suspensions.ts";
-import type { LoadShadow, TermShadow } from "./term-shadow.ts";
+import { type Former, type LoadShadow, nothingFormer, type TermShadow } from "./term-shadow.ts";
 
 export interface TermWorkDeps {
   readonly config: Config;
@@ -103,14 +107,6 @@ const fitnessCheck: Millis = 5000;
 const firstTerm = 0;
 /** How often the leader checks whether an outage has ended. */
 const outageCheck: Millis = 1000;
-
-/** What the controllers of a term take over from earlier terms. */
-interface Former {
-  readonly inherited: () => Budget | undefined;
-  readonly recalled: Recollection;
-}
-
-const nothingFormer: Former = { inherited: () => undefined, recalled: noRecollection };
 
 /** The work of successive terms: the controllers, and the tasks around them while this board leads. */
 export class TermWork {
@@ -194,7 +190,7 @@ export class TermWork {
    * Does the work of a term until the term has ended. Each controller starts once its caches are in sync with the site.
    */
   async lead(term: Term, { lease, annotations, written }: LeaseAnnotations): Promise<void> {
-    const { config, holds, valve, controllers, current, statusChanged } = this.#deps;
+    const { config, holds, valve, controllers, current, leaderMemo, statusChanged } = this.#deps;
     const begun = this.#ambient.clock.now();
     this.#dropOutdatedTimers(term);
     const tasks = new TaskGroup(term.signal);
@@ -205,7 +201,13 @@ export class TermWork {
     // Must precede the first await, so that every renewal writes the holds and acts that were found on the Lease.
     holds.begin(annotations[holdsAnnotation], { lease, written });
     valve?.begin(annotations[valveAnnotation], { lease, written }, term.number === firstTerm);
-    const budget = this.#isJudgeShadowed ? undefined : decodeBudget(annotations[budgetAnnotation], begun);
+    const budget = this.#isJudgeShadowed
+      ? undefined
+      : inheritedBudget(
+          annotations[budgetAnnotation],
+          { term: term.number, undoneUntil: leaderMemo.undoneUntil },
+          begun,
+        );
     try {
       const { controlLoops } = await controllers();
       const shadow = await this.#deps.shadow?.();

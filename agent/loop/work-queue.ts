@@ -1,14 +1,14 @@
 import { type Clock, elapsed, type Instant, type Millis } from "../base/clock.ts";
-import { Fifo } from "../base/fifo.ts";
 import { DelayedKeys } from "./delayed-keys.ts";
+import { KeyLine } from "./key-line.ts";
 import { RetryLimiter, type RetryLimits } from "./retry-limiter.ts";
 
 /**
- * The keys that a controller must process, as in client-go's workqueue.
+ * The keys that a controller must process, as in client-go's workqueue, but the namespaces of the keys take turns.
  *
  * A key is never processed by two workers at the same time. A key that is added while it waits has a single entry; a
  * key that is added while it is being processed is queued again after `done`. No added key is lost before the shutdown.
- * Keys are taken in the order in which they became ready, preferred ones first.
+ * Within a namespace, keys are taken in the order in which they became ready. Preferred keys are taken first.
  *
  * Between two calls:
  *
@@ -22,9 +22,9 @@ import { RetryLimiter, type RetryLimits } from "./retry-limiter.ts";
 export class WorkQueue {
   readonly #clock: Clock;
   readonly #limiter: RetryLimiter;
-  readonly #ready = new Fifo<string>();
+  readonly #ready = new KeyLine();
   /** Preferred keys, which are taken before those in `#ready`. */
-  readonly #urgent = new Fifo<string>();
+  readonly #urgent = new KeyLine();
   readonly #preferred = new Set<string>();
   /** Keys that need processing, and when each was added. */
   readonly #dirty = new Map<string, Instant>();
@@ -154,13 +154,13 @@ export class WorkQueue {
   }
 
   /**
-   * Drops stale entries until the next key is at the head of a Fifo, and returns this Fifo; undefined if no key waits.
+   * Drops stale entries until the next key is at the head of a line, and returns this line; undefined if no key waits.
    */
-  #skipToNext(): Fifo<string> | undefined {
+  #skipToNext(): KeyLine | undefined {
     for (const line of [this.#urgent, this.#ready]) {
       for (let key = line.peek(); key !== undefined; key = line.peek()) {
         if (this.#isWaiting(key)) return line;
-        line.shift();
+        line.drop();
       }
     }
     return undefined;

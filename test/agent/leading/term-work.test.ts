@@ -15,7 +15,7 @@ import { defaults } from "../controllers/site-model.ts";
 const { config } = loadConfig({ file: undefined, env: {}, hostname: "pi-1", profile: undefined });
 
 /** A term in which this board led before, and whose work ends as soon as the loops would be built. */
-function setUp(controllers: Partial<Config["controllers"]>) {
+function setUp(controllers: Partial<Config["controllers"]>, undoneUntil?: number) {
   const clock = new FakeClock();
   const cleared: string[] = [];
   let loops: TermLoopsDeps | undefined;
@@ -24,7 +24,7 @@ function setUp(controllers: Partial<Config["controllers"]>) {
     identity: "pi-1_a",
     verdictDeps: { settings: defaults },
     memo: { clear: (area: string) => cleared.push(area) },
-    leaderMemo: { beginTerm: () => true },
+    leaderMemo: { beginTerm: () => true, undoneUntil },
     informers: { informer: () => ({ lister: { list: () => [] } }) },
     current: { site: firstMemory, begin: () => {}, end: () => {}, judgeMemory: () => "no judge" },
     failing: { forget: () => {} },
@@ -38,10 +38,9 @@ function setUp(controllers: Partial<Config["controllers"]>) {
     statusChanged: () => {},
   } as unknown as TermWorkDeps;
   const work = new TermWork({ clock, random: new SeededRandom(), log: new RecordingLog() }, deps);
-  const annotations = { [budgetAnnotation]: encodeBudget(firstMemory, clock.now()) };
-  const lead = async () => {
-    const found = { lease: "uid", annotations, written: clock.now() };
-    await expect(work.lead(new TestTerm(), found)).rejects.toThrow("the story ends here");
+  const lead = async (number = 0, budget = encodeBudget(firstMemory, clock.now())) => {
+    const found = { lease: "uid", annotations: { [budgetAnnotation]: budget }, written: clock.now() };
+    await expect(work.lead(new TestTerm(number), found)).rejects.toThrow("the story ends here");
     return loops;
   };
   return { work, lead, cleared };
@@ -71,5 +70,29 @@ describe("what is only pretended in shadow mode is not passed on", () => {
     const shadowed = setUp({ taintEviction: shadow });
     await shadowed.lead();
     expect(shadowed.cleared).toEqual([memoryArea("taint-eviction")]);
+  });
+});
+
+describe("a budget on the Lease that a restore of the API server brought back", () => {
+  const budget = JSON.stringify({
+    v: 1,
+    zones: { "zone-1": { state: "partial", level: 0.5, evictions: 3 } },
+    boards: { "pi-3": { s: 50, added: "2026-01-01T00:00:00Z" } },
+    silent: { "pi-4": { sign: "x", s: 900, lost: true } },
+  });
+  const inheritedBy = async (term: number, undoneUntil: number | undefined) => {
+    const { zones, taints, silences } =
+      (await setUp({}, undoneUntil).lead(term, budget))?.taintEviction.inherited() ?? {};
+    return [zones?.get("zone-1")?.evictions, taints?.size, silences?.size];
+  };
+
+  test("says nothing about boards in the first term after the restore: they may have returned since", async () => {
+    expect(await inheritedBy(5, 4)).toEqual([3, 0, 0]);
+    expect(await inheritedBy(4, 4)).toEqual([3, 0, 0]);
+  });
+
+  test("is taken over in the next term, whose predecessor wrote it, and by a board that noticed no restore", async () => {
+    expect(await inheritedBy(6, 4)).toEqual([3, 1, 1]);
+    expect(await inheritedBy(5, undefined)).toEqual([3, 1, 1]);
   });
 });

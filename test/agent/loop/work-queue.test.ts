@@ -28,6 +28,16 @@ describe("keys", () => {
     expect(taken).toEqual(["a", "b", "c"]);
   });
 
+  test("of many namespaces take turns, those of one namespace in their order, preferred ones first", async () => {
+    const { clock, queue, taken, worker } = setUp();
+    for (const key of ["flood/1", "flood/2", "flood/3", "flood/4", "node", "shop/1", "shop/2", "farm/1"])
+      queue.add(key);
+    queue.prefer("flood/4");
+    void worker();
+    await clock.settle();
+    expect(taken).toEqual(["flood/4", "flood/1", "node", "shop/1", "farm/1", "flood/2", "shop/2", "flood/3"]);
+  });
+
   test("cannot be marked as done unless a worker has taken them", async () => {
     const { queue, abort } = setUp();
     queue.add("x");

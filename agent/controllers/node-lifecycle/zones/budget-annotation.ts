@@ -74,6 +74,21 @@ function fitting(entries: readonly (readonly [name: string, value: object])[], r
   );
 }
 
+/**
+ * The budget that the leader of a term takes over. `undoneUntil`: the highest term of which a restore of the API server may
+ * have undone something. The first term after that takes over nothing about boards, because a taint or a silence in the
+ * backup may have ended since, and begun anew.
+ */
+export function inheritedBudget(
+  text: string | undefined,
+  { term, undoneUntil }: { readonly term: number; readonly undoneUntil: number | undefined },
+  now: Instant,
+): Budget | undefined {
+  const budget = decodeBudget(text, now);
+  const isFromBackup = undoneUntil !== undefined && term <= undoneUntil + 1;
+  return budget && isFromBackup ? { ...budget, taints: new Map(), silences: new Map() } : budget;
+}
+
 /** Returns `undefined` for a missing text or an unknown version. Skips invalid entries. */
 export function decodeBudget(text: string | undefined, now: Instant): Budget | undefined {
   const { v: version, zones, boards, silent, ...foreign } = recordIn(text ?? "", maxTextLength) ?? {};
