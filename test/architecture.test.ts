@@ -157,6 +157,14 @@ const ambient: Readonly<Record<string, { readonly pattern: RegExp; readonly owne
 const root = path.resolve(import.meta.dirname, "..");
 const files = ["agent", "simulator", "storage"].flatMap(sources);
 
+test("only the terminal output, which cleans what it writes, has stdout and stderr", () => {
+  const uses = /\bprocess\.(?:stdout|stderr)\b|\bconsole\./;
+  expect(sources("agent").filter((file) => uses.test(withoutComments(read(file))))).toEqual([
+    "agent/cli/process-io.ts",
+    "agent/main.ts",
+  ]);
+});
+
 test("every import goes down the layers", () => {
   expect(files.length).toBeGreaterThan(20);
   const wrong = files.flatMap((file) =>

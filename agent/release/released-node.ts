@@ -1,7 +1,11 @@
 import type { Node } from "../api/core.ts";
-import { changeTaints, type TaintName, taintKeys, taintOf, taintsOf } from "../api/taints.ts";
+import { changeTaints, type TaintName, taintKeys, taintsOf } from "../api/taints.ts";
 import { conditionTypes } from "../board/node-conditions.ts";
-import { outOfService, outOfServiceAnnotation } from "../controllers/node-lifecycle/out-of-service/mark.ts";
+import {
+  hasOwnTaint,
+  outOfService,
+  outOfServiceAnnotation,
+} from "../controllers/node-lifecycle/out-of-service/mark.ts";
 
 /** The taints, annotations and conditions that a release removes from a Node. */
 export interface NodeRemovals {
@@ -21,7 +25,7 @@ export const ownPrefix = "siteward.dev/";
  */
 export function leavingOf(node: Node, { keepsTaints }: { readonly keepsTaints: boolean }): NodeRemovals {
   const { annotations = {} } = node.metadata;
-  const isOutOfService = outOfServiceAnnotation in annotations && taintOf(node, outOfService) !== undefined;
+  const isOutOfService = outOfServiceAnnotation in annotations && hasOwnTaint(node);
   const conditions = Array.isArray(node.status?.conditions) ? node.status.conditions : [];
   return {
     taints: [

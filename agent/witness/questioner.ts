@@ -206,8 +206,11 @@ export class Questioner {
     const unheard = this.#unheard(asked, now);
     const own = new Set(open.length + unheard.length > 0 ? this.#deps.addresses() : []);
     if (open.length > 0) this.#findShared(open, targets);
-    for (const one of unheard) this.#askEveryone(one, own, now);
-    const ways = open.filter((one) => !this.#isShared(one, now)).map((one) => this.#wayTo(one, own, now));
+    const everyone = new Map(unheard.map((one) => [one.board, this.#askEveryone(one, own, now)]));
+    const ways = open
+      .filter((one) => !this.#isShared(one, now))
+      .map((one) => this.#wayTo(one, own, now))
+      .filter((way) => isAskedByAll(way, everyone.get(way.board)));
     const controls = open.length > 0 ? this.#controls(targets, now, new Set(ways.flatMap(({ near }) => near))) : [];
     for (const board of due) {
       const announced = targets.announced(board);
@@ -254,13 +257,14 @@ export class Questioner {
   }
 
   /**
-   * Asks everyone on the networks of a board, whose address may have changed while it could not announce the new one.
-   * Networks within each board, such as container bridges, are left out.
+   * Asks everyone on the networks of a board and on those where it was heard: its address, or this machine's, may have
+   * changed while it could not announce a new one. Networks within each board, such as container bridges, are left out.
+   * Returns the paths by which a question was sent.
    */
-  #askEveryone({ board, announced }: AnnouncedBoard, own: ReadonlySet<string>, now: Instant): void {
-    const paths = new Set(this.#pathsTo(announced, own).filter(isDirect));
-    this.#port.askEveryone(board, announced, [...paths]);
-    this.#everyoneAsked.set(board, now);
+  #askEveryone(one: AnnouncedBoard, own: ReadonlySet<string>, now: Instant): ReadonlySet<string> {
+    const paths = new Set(this.#wayTo(one, own, now).near.filter(isDirect));
+    this.#everyoneAsked.set(one.board, now);
+    return this.#port.askEveryone(one.board, one.announced, [...paths]);
   }
 
   /** Asks a board in doubt; undefined if it cannot be asked. */
@@ -450,6 +454,13 @@ export class Questioner {
     this.#shared.clear();
   }
 }
+
+/**
+ * Whether a question was sent by each path by which the board was heard: to an address of its own, or to everyone. After
+ * a change of addresses on the LAN, questions to the announced ones lead elsewhere.
+ */
+const isAskedByAll = ({ near, announced }: Way, everyone: ReadonlySet<string> | undefined): boolean =>
+  near.every((path) => announced.includes(path) || everyone?.has(path));
 
 /**
  * The paths by which this leader has to hear others before the silence of a board shows anything. `shared`: those to

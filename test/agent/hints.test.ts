@@ -53,6 +53,14 @@ test("every command that a hint names exists, with the options that follow it", 
   expect(refused).toEqual([]);
 });
 
+test("what looks like a command, because arguments of one follow, is a command", () => {
+  const looksGiven = ({ words }: { readonly words: readonly string[] }): boolean =>
+    words[0] !== "with" && words.slice(1).some((word) => /^(?:--[a-z]|(?:node|pod)\/|[A-Z]{3,}$)/.test(word));
+  const given = commands.filter(looksGiven);
+  expect(given.length).toBeGreaterThan(4);
+  expect(given.filter(({ words: [first = ""] }) => !isTaken([first, "--help"]))).toEqual([]);
+});
+
 test("every check of the doctor that a hint names exists", () => {
   const asked = texts.flatMap(({ text }) =>
     [...text.matchAll(/siteward doctor --only ([a-z.,]+[a-z])/g)].flatMap(([, list = ""]) => list.split(",")),

@@ -107,3 +107,4 @@ if (values.json)
 else if (results.every(({ figures }) => figures.length === 0)) say("\nnothing was measured");
 else
   say(late.length === 0 ? "\nevery target is met" : `\nmissed targets:\n${late.map((line) => `  ${line}`).join("\n")}`);
+if (late.length > 0) process.exitCode = 1;

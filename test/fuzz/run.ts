@@ -16,7 +16,7 @@ const help = `Reads damaged input with everything that reads what comes from out
 
 A failure is an error that is not the reader's own, a promise that it broke, more than 50 ms for one input, one that never
 ends, and a heap that grows. It is printed with what shows it again, and with an input as small as it still fails.
-Ends with 1 when there was one.
+Ends with 1 when there was one, or if the time did not suffice for every target.
 `;
 
 const values = optionsOf(help, {
@@ -60,7 +60,7 @@ for (const [index, target] of chosen.entries()) {
   // The remaining targets get the unused time of earlier ones.
   const left =
     seconds === undefined ? undefined : (seconds * 1000 - (performance.now() - begun)) / (chosen.length - index);
-  const amount = only === undefined ? Math.max(1, Math.round((inputs * (target.share ?? 100)) / shares)) : 1;
+  const amount = only === undefined ? Math.ceil((inputs * (target.share ?? 100)) / shares) : 1;
   const report = await watched(target, module, { seed, inputs: amount, milliseconds: left, first: only });
   reports.push(report);
   process.stdout.write(`${lineOf(report)}\n`);
@@ -71,7 +71,10 @@ const count = reports.reduce((sum, report) => sum + report.inputs, 0);
 const failed = reports.reduce((sum, { failures }) => sum + failures.length, 0);
 const took = Math.round((performance.now() - begun) / 1000);
 process.stdout.write(`${count} inputs of ${chosen.length} targets in ${took} s, seed ${seed}: ${failed} failures\n`);
-process.exitCode = failed > 0 ? 1 : 0;
+const unread = reports.filter((report) => report.inputs === 0).map(({ target }) => target);
+if (unread.length > 0)
+  process.stdout.write(`not enough time: ${unread.length} targets read nothing: ${unread.join(", ")}\n`);
+process.exitCode = failed > 0 || unread.length > 0 ? 1 : 0;
 
 function lineOf({ target, inputs, taken, milliseconds, slowest, growth }: Report): string {
   const columns = [

@@ -57,7 +57,7 @@ import { boardName, fillBoards } from "../support/load.ts";
  * docs/late-writes.md as tests: every kind of write, sent by the program's own client and executor while it was correct, and
  * delivered when it no longer is. A real agent leads the site throughout and repairs the effects that can be repaired.
  *
- * LATE_SECONDS=60 npx vitest run --project kube test/kube/late-writes.test.ts -t 'evicts'   delays the delivery by 60 s.
+ * LATE_SECONDS=60 npx vitest run --project kube test/kube/late-writes.test.ts -t 'an eviction'   delays the delivery by 60 s.
  */
 const late = Number(process.env.LATE_SECONDS ?? 0) * 1000;
 const merge = "application/merge-patch+json";

@@ -243,7 +243,7 @@ const heldBack = (
   requeueAfter: Millis,
 ): Decision<EvictionTimer> => ({
   actions: [],
-  memory: timer,
+  memory: { ...timer, isTerminating: isTerminating(pod) },
   requeueAfter,
   due: isSent(timer) ? [] : dueOn(pod, grounds, restraint),
 });

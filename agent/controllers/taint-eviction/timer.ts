@@ -25,6 +25,8 @@ export interface EvictionTimer {
   readonly at: Instant;
   readonly origin: TimerOrigin;
   readonly deletion: PodDeletion;
+  /** Set if the pod was already being deleted when an eviction was last held back. */
+  readonly isTerminating?: boolean;
   /** Why the pod stays, as an Event reported it last; undefined if none has. */
   readonly explained: StayReason | undefined;
 }
@@ -163,7 +165,7 @@ export interface TimerCounts {
 export function countTimers(timers: Iterable<EvictionTimer | undefined>, now: Instant): TimerCounts {
   let [waiting, due] = [0, 0];
   for (const timer of timers) {
-    if (timer === undefined || isSent(timer)) continue;
+    if (timer === undefined || isSent(timer) || timer.isTerminating) continue;
     if (deadlineOf(timer).mono > now.mono) waiting++;
     else due++;
   }

@@ -326,7 +326,7 @@ describe("a board that an operator confirmed to be dead", () => {
     const site = await confirmed();
     await site.lead({ reboot: true });
     await site.run("10m");
-    expect(site.noExecute("a1")).toContain("out-of-service:NoExecute");
+    expect(site.noExecute("a1")).toContain("out-of-service=siteward:NoExecute");
     expect(site.exists("web-a1")).toBe(false);
   });
 
@@ -442,7 +442,7 @@ describe("a board that an operator confirmed to be dead", () => {
     ["in an earlier term than the last one before that", 3, undefined, []],
     ["in the last term before that", 4, undefined, []],
     ["by an earlier program, which wrote no term", undefined, undefined, []],
-    ["in a later term", 5, "ops:bob", ["out-of-service:NoExecute"]],
+    ["in a later term", 5, "ops:bob", ["out-of-service=siteward:NoExecute"]],
   ] as const)(
     "after a restore of the API server counts as confirmed only if that was done %s",
     async (_, term, by, taints) => {
@@ -558,8 +558,18 @@ describe("a board that an operator confirmed to be dead", () => {
     await site.run("30s");
     expect([site.exists("new-a1"), site.noExecute("a1")]).toEqual([
       true,
-      expect.arrayContaining(["out-of-service:NoExecute"]),
+      expect.arrayContaining(["out-of-service=siteward:NoExecute"]),
     ]);
+  });
+
+  test("keeps a taint that was set by hand, also if somebody who may only annotate the Node marks it as siteward's", async () => {
+    const site = bigSite();
+    await site.run("2m");
+    site.setTaints("a1", { key: "node.kubernetes.io/out-of-service", effect: "NoExecute", value: "nodeshutdown" });
+    site.annotate("a1", { [outOfServiceAnnotation]: "{}" });
+    await site.run("10s");
+    expect(site.noExecute("a1")).toEqual(["out-of-service=nodeshutdown:NoExecute"]);
+    expect(site.node("a1").metadata.annotations?.[outOfServiceAnnotation]).toBeUndefined();
   });
 
   test("keeps a taint that another client added", async () => {

@@ -199,6 +199,14 @@ export class SiteModel {
     this.api.put(nodes, change(this.node(name)));
   }
 
+  /** Another client annotates the board's Node. */
+  annotate(name: string, annotations: Readonly<Record<string, string>>): void {
+    this.change(name, (before) => ({
+      ...before,
+      metadata: { ...before.metadata, annotations: { ...before.metadata.annotations, ...annotations } },
+    }));
+  }
+
   setTaints(name: string, ...taints: readonly Taint[]): void {
     this.change(name, (before) => ({ ...before, spec: { ...before.spec, taints } }));
   }

@@ -26,12 +26,16 @@ afterEach(async () => {
 interface Board {
   readonly name: string;
   /** On the LAN. */
-  readonly address: string;
+  address: string;
   /** On other networks by which it is reached as well. */
   readonly others: string[];
   readonly key: BoardKey;
   power: AbortController | undefined;
+  /** The address that it announces, if that is another one. */
+  announcedAs?: string | undefined;
 }
+
+const renumbered = (address: string): string => address.replace("192.168.7.", "192.168.8.");
 
 /** A leader, which asks, and other boards on its LAN. */
 class Story {
@@ -44,6 +48,8 @@ class Story {
   /** The leader's own addresses, on the LAN and by its uplink. */
   leadersAddresses: readonly string[] = ["192.168.7.1", "10.7.0.1"];
   gatewayQuestions = 0;
+  /** Whether everyone on a network can be asked at once. */
+  hasBroadcast = true;
   /** Boards whose port is taken by another program. */
   readonly closed = new Set<string>();
   readonly #boards = new Map<string, Board>();
@@ -60,7 +66,11 @@ class Story {
     this.questioner = new Questioner(this.#ambient, {
       lan: { open: (port, receive) => this.lan.of(...this.leadersAddresses).open(port, receive) },
       paths: () => this.#paths(this.leadersAddresses),
-      everyoneOn: () => [],
+      everyoneOn: (path) =>
+        this.leadersAddresses
+          .map(networkOf)
+          .filter((network) => this.hasBroadcast && this.#interfaceOf(network) === path)
+          .map((network) => `${network}.255`),
       addresses: () => this.leadersAddresses,
       site,
       calibration: this.calibration,
@@ -74,8 +84,13 @@ class Story {
   #paths(own: readonly string[]): PathTo {
     return (address) => {
       const network = networkOf(address);
-      return own.some((one) => networkOf(one) === network) ? network : `${network}.0/24`;
+      return own.some((one) => networkOf(one) === network) ? this.#interfaceOf(network) : `${network}.0/24`;
     };
+  }
+
+  /** The LAN's interface has the name of its first network, whatever networks there are on it later. */
+  #interfaceOf(network: string): string {
+    return network.startsWith("192.168.") ? "192.168.7" : network;
   }
 
   get #ambient() {
@@ -127,6 +142,18 @@ class Story {
     }
   }
 
+  /** The leader and all boards get addresses of another network on the LAN; only these boards announce theirs. */
+  renumber(...announcing: readonly string[]): void {
+    this.leadersAddresses = this.leadersAddresses.map(renumbered);
+    for (const board of this.#boards.values()) {
+      this.off(board.name);
+      const old = board.address;
+      board.address = renumbered(old);
+      board.announcedAs = announcing.includes(board.name) ? undefined : old;
+      this.on(board.name);
+    }
+  }
+
   off(...names: readonly string[]): void {
     for (const name of names) this.board(name).power?.abort();
   }
@@ -134,7 +161,7 @@ class Story {
   announced(name: string): Announcement | undefined {
     const board = this.#boards.get(name);
     if (board === undefined) return undefined;
-    const addresses = this.closed.has(name) ? [] : [board.address, ...board.others];
+    const addresses = this.closed.has(name) ? [] : [board.announcedAs ?? board.address, ...board.others];
     return { key: board.key.publicText, port, addresses };
   }
 
@@ -394,6 +421,33 @@ describe("a board that stops answering", () => {
     for (const name of ["pi-2", "pi-4"]) story.announceToo(name, "192.168.7.100");
     await story.clock.advance("10m");
     expect(story.silenceOf("pi-2")).toBe("gone");
+  });
+
+  test("that cannot announce its new address after the LAN was renumbered is asked by way of everyone there", async () => {
+    const story = new Story("pi-2", "pi-3");
+    story.on("pi-2", "pi-3");
+    await story.lead();
+    story.doubted = ["pi-2"];
+    story.renumber("pi-3");
+    await story.clock.advance("10m");
+    expect([story.silenceOf("pi-2"), story.questioner.wordOf("pi-2")?.word?.kubelet.is]).toEqual(["open", "ok"]);
+    story.off("pi-2");
+    await story.clock.advance("5m");
+    expect(story.silenceOf("pi-2")).toBe("gone");
+  });
+
+  test("is not silent after that as long as everyone there cannot be asked", async () => {
+    const story = new Story("pi-2", "pi-3");
+    story.on("pi-2", "pi-3");
+    await story.lead();
+    story.doubted = ["pi-2"];
+    story.hasBroadcast = false;
+    story.renumber("pi-3");
+    await story.clock.advance("10m");
+    expect(story.silenceOf("pi-2")).toBe("open");
+    story.hasBroadcast = true;
+    await story.clock.advance("1m");
+    expect(story.questioner.wordOf("pi-2")?.word?.kubelet.is).toBe("ok");
   });
 
   test("but was never heard is unheard", async () => {

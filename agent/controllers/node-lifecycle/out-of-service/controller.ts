@@ -1,13 +1,22 @@
 import type { Node } from "../../../api/core.ts";
 import { boardLeaseKey, leases, nodes } from "../../../api/resources.ts";
-import { changeTaints, taintOf, taintsOf } from "../../../api/taints.ts";
+import { changeTaints, taintsOf } from "../../../api/taints.ts";
 import type { Millis } from "../../../base/clock.ts";
 import type { JsonRecord } from "../../../base/json.ts";
 import { refTo } from "../../../execution/actions.ts";
 import { type Controller, enqueueOn } from "../../../loop/controller.ts";
 import type { NodeLifecycleDeps } from "../controller.ts";
 import { nodeEvent } from "../pass.ts";
-import { authorOf, markOf, mayBeUndone, outOfService, outOfServiceAnnotation, sinceConfirmed } from "./mark.ts";
+import {
+  authorOf,
+  hasForeignTaint,
+  hasOwnTaint,
+  markOf,
+  mayBeUndone,
+  outOfService,
+  outOfServiceAnnotation,
+  sinceConfirmed,
+} from "./mark.ts";
 
 export interface OutOfService {
   readonly node: Node;
@@ -24,7 +33,7 @@ export interface OutOfService {
 const checkPeriod: Millis = 5000;
 
 /**
- * Removes the taint once a board that an operator confirmed to be dead gives a sign of life. After a restore of the API
+ * Removes the mark, and our taint, once a board that an operator confirmed to be dead gives a sign of life. After a restore of the API
  * server, removes what may be from before it: operators confirm again what still holds. No pod goes by such a
  * confirmation in the meantime, because a leader judges a board only after a grace period.
  */
@@ -50,9 +59,7 @@ export const outOfServiceBoards = ({
     if (over === undefined) return { actions: [], memory, requeueAfter: checkPeriod };
     const patch = {
       metadata: { annotations: { [outOfServiceAnnotation]: null } },
-      ...(taintOf(node, outOfService) && {
-        spec: { taints: changeTaints(taintsOf(node), { remove: [outOfService] }) },
-      }),
+      ...(hasOwnTaint(node) && { spec: { taints: changeTaints(taintsOf(node), { remove: [outOfService] }) } }),
     };
     const { name, uid } = node.metadata;
     const who = authorOf(mark);
@@ -60,7 +67,9 @@ export const outOfServiceBoards = ({
       over === "reported"
         ? [
             "BoardBackInService",
-            `Node ${name} sends heartbeats again although ${who} had confirmed it to be dead, so it is back in service`,
+            hasForeignTaint(node)
+              ? `Node ${name} sends heartbeats again although ${who} had confirmed it to be dead; its taint ${outOfService.key} was set by hand and stays`
+              : `Node ${name} sends heartbeats again although ${who} had confirmed it to be dead, so it is back in service`,
           ]
         : [
             "ConfirmationWithdrawn",

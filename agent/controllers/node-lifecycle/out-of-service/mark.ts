@@ -16,8 +16,14 @@ import { maxByLength } from "../../../holds/holds.ts";
 export const outOfService: TaintName = { key: outOfServiceKey, effect: "NoExecute" };
 
 /**
- * Marks the taint as ours, and records the board's last signs of life. After a later sign of life, both the taint and
- * this annotation are removed.
+ * The value of the taint where a command set it. Kubelets may annotate their own Nodes, but not change taints: a taint
+ * with another value was set by hand, whatever the annotation says, and is never removed.
+ */
+const ownValue = "siteward";
+
+/**
+ * Names the operator who confirmed the board dead, and records the board's last signs of life. After a later sign of
+ * life, this annotation is removed, and with it the taint if a command set it.
  */
 export const outOfServiceAnnotation = "siteward.dev/out-of-service";
 
@@ -54,8 +60,8 @@ export function takeOutOfService(
   { by, reason, term }: { readonly by: string; readonly reason?: string | undefined; readonly term?: number },
   now: Instant,
 ): Action {
-  // A taint that was set by hand keeps its value, for those who read it.
-  const value = taintOf(node, outOfService)?.value;
+  // A taint that was set by hand stays in place when the board is back.
+  const value = hasForeignTaint(node) ? taintOf(node, outOfService)?.value : ownValue;
   const taint = { ...outOfService, ...(value !== undefined && { value }), timeAdded: timestamp(now) };
   const taints = changeTaints(taintsOf(node), { add: [taint] });
   const annotations = {
@@ -74,6 +80,12 @@ export function takeOutOfService(
     patch: { metadata: { annotations }, spec: { taints } },
   };
 }
+
+/** Whether the Node has the taint, and a command set it. */
+export const hasOwnTaint = (node: Node): boolean => taintOf(node, outOfService)?.value === ownValue;
+
+/** Whether the Node has the taint, and no command set it. */
+export const hasForeignTaint = (node: Node): boolean => taintOf(node, outOfService) !== undefined && !hasOwnTaint(node);
 
 /**
  * Our mark on the Node; undefined if there is none. An unreadable mark counts as a sign of life, because it is better

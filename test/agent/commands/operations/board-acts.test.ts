@@ -14,7 +14,7 @@ import { TestTerm } from "../../../support/small-api.ts";
 import { SiteModel } from "../../controllers/site-model.ts";
 
 const alice: Author = { by: "ops:alice", reason: "it fell into the water" };
-const outOfService = "out-of-service:NoExecute";
+const outOfService = "out-of-service=siteward:NoExecute";
 
 /** Three boards, of which pi-3 has been silent for two minutes. */
 async function siteWithLostBoard(): Promise<SiteModel> {
@@ -79,7 +79,7 @@ describe("the confirmation that a board is dead", () => {
     expect(effect).toMatchObject({ outcome: "done", result: { changed: true, paused: ["taint-eviction"] } });
   });
 
-  test("marks a taint that was set by hand, so that it is removed once the board returns", async () => {
+  test("keeps a taint that was set by hand, and confirms the board dead", async () => {
     const site = await siteWithLostBoard();
     site.setTaints("pi-3", { key: "node.kubernetes.io/out-of-service", effect: "NoExecute", value: "nodeshutdown" });
     expect(await confirm(site)).toMatchObject({ outcome: "done", result: { changed: true } });
