@@ -138,10 +138,14 @@ function checkNumbers({ processes, leases }: History, terms: readonly TermBegun[
   for (const [index, term] of terms.entries()) {
     if (term.isResumed) continue;
     const fromLease = (processes.get(term.process)?.toldTerms ?? []).filter(({ order }) => order < term.order);
-    // Terms that a restore undid are on no Lease: only the processes of that time know of them.
+    // Terms that a restore undid are on no Lease: only the processes of that time know of them, if an answer told them.
     const before = terms
       .slice(0, index)
-      .filter((one) => one.board === term.board || (one.uid === term.uid && !isUndone(leases, one, term)));
+      .filter((one) =>
+        isUndone(leases, one, term)
+          ? one.board === term.board && !wasMissed(processes.get(one.process), { ...one, order: one.order - 1 }, term)
+          : one.board === term.board || one.uid === term.uid,
+      );
     const known = Math.max(-1, ...fromLease.map(({ term: number }) => number), ...before.map(({ number }) => number));
     if (term.number <= known) {
       wrong.push(`terms: ${term.board} began ${term.number} at ${shown(term.at)}, though it knew of ${known}`);
