@@ -281,11 +281,11 @@ export class Reflector<T extends KubeObject> {
       store,
       accepted: (object: T, put: () => void) => {
         const trimmed = this.#trimmed(object);
-        if (trimmed === undefined || !this.#admits(trimmed)) return undefined;
-        const why = this.#leftOut.refusal(trimmed, put);
-        if (why === undefined) return trimmed;
-        unusable.set(keyOf(trimmed), why);
-        return this.#unread(trimmed);
+        if (typeof trimmed === "object" && !this.#admits(trimmed)) return undefined;
+        const why = typeof trimmed === "string" ? trimmed : this.#leftOut.refusal(trimmed, put);
+        if (typeof trimmed === "object" && why === undefined) return trimmed;
+        unusable.set(keyOf(object), why ?? "");
+        return this.#unread(object);
       },
       unread: ({ identity, why }: Unusable<KubeObject>) => {
         unusable.set(keyOf(identity), why);
@@ -392,19 +392,26 @@ export class Reflector<T extends KubeObject> {
       case "DELETED": {
         this.#logged = undefined;
         this.#health.event(event.object.metadata.resourceVersion);
-        const object = this.#trimmed(
+        const { resourceVersion } = event.object.metadata;
+        const trimmed = this.#trimmed(
           event.type === "DELETED" && event.isBare ? this.#gone(event.object, group) : event.object,
         );
+        if (typeof trimmed === "string" && event.type !== "DELETED") {
+          this.#rejections.reject(keyOf(event.object), trimmed);
+          group.add(this.#missed(event.object, group), resourceVersion);
+          return;
+        }
+        const object = typeof trimmed === "string" ? this.#gone(event.object, group) : trimmed;
         // An object that is no longer admitted may be stored, so it is deleted; the store ignores deletions of unknown
         // objects.
-        const type = object && this.#admits(object) ? deltaTypes[event.type] : "Deleted";
-        if (object && type !== "Deleted" && this.#isLeftOut(object, group)) {
-          group.add(this.#missed(object, group), event.object.metadata.resourceVersion);
+        const type = typeof trimmed === "object" && this.#admits(object) ? deltaTypes[event.type] : "Deleted";
+        if (type !== "Deleted" && this.#isLeftOut(object, group)) {
+          group.add(this.#missed(object, group), resourceVersion);
           return;
         }
         this.#rejections.accept(keyOf(event.object));
         this.#leftOut.delete(keyOf(event.object));
-        group.add(object && { type, object }, event.object.metadata.resourceVersion);
+        group.add({ type, object }, resourceVersion);
         return;
       }
       case "BOOKMARK":
@@ -477,13 +484,12 @@ export class Reflector<T extends KubeObject> {
     return why !== undefined;
   }
 
-  /** The object in the form in which it is stored; undefined if it cannot be trimmed. */
-  #trimmed(object: T): T | undefined {
+  /** The object in the form in which it is stored, or why it cannot be trimmed. */
+  #trimmed(object: T): T | string {
     try {
       return this.#deps.trim(object);
     } catch (error) {
-      this.#rejections.add([`${keyOf(object)}: ${sentenceOf(error)}`]);
-      return undefined;
+      return `${keyOf(object)}: ${sentenceOf(error)}`;
     }
   }
 

@@ -39,7 +39,7 @@ beforeEach(() => {
 /** Starts, or starts anew: what the last run stored is there, what it had in memory is not. */
 function start(
   wrap: (store: DeltaFIFO<Pod>) => ReflectorStore<Pod> = (store) => store,
-  { seed = 7, ...more }: { seed?: number; isUrgent?: () => boolean } = {},
+  { seed = 7, ...more }: { seed?: number; isUrgent?: () => boolean; trim?: (one: Pod) => Pod } = {},
 ): void {
   indexer = new Indexer<Pod>({ database, resource: "pods", indices: {}, decodedBytes: 100_000 });
   fifo = new DeltaFIFO<Pod>({ database, resource: "pods", indexer, deltasPerObject: 16 });
@@ -803,6 +803,35 @@ describe("an event", () => {
     await clock.advance("1s");
     expect(stored()).toEqual([]);
     expect(fifo.resourceVersion).toBe("301");
+    await end();
+  });
+
+  test("whose object cannot be trimmed leaves the last state in the cache, in a list as well, and its deletion counts", async () => {
+    for (const name of ["web", "api"]) api.put(pods, pod(name));
+    start(undefined, {
+      trim: (one) => {
+        if (one.metadata.labels?.app === "broken") throw new Error("no containers");
+        return trimPod(one);
+      },
+    });
+    await clock.settle();
+    const uidOf = (name: string): string => fifo.newest(`default/${name}`)?.metadata.uid ?? "";
+    const broken = (name: string, resourceVersion: string): Pod => {
+      const { metadata } = identity(name, resourceVersion, uidOf(name));
+      return { ...pod(name), metadata: { ...metadata, labels: { app: "broken" } } };
+    };
+    api.openWatch.say({ type: "MODIFIED", object: broken("web", "300") });
+    await clock.advance("1s");
+    expect(stored()).toEqual(["api", "web"]);
+    expect(reflector.stats.rejected.last).toEqual(["default/web: no containers"]);
+    api.openWatch.say({ type: "DELETED", object: broken("web", "301") });
+    await clock.advance("1s");
+    expect([stored(), reflector.stats.rejected.last]).toEqual([["api"], []]);
+    api.put(pods, broken("api", "302"));
+    api.openWatch.say({ type: "ERROR", error: expired("watch") });
+    await clock.advance("5s");
+    // The server, which was not asked to delete the other one, lists it.
+    expect([stored(), reflector.stats.rejected.last]).toEqual([["api", "web"], ["default/api: no containers"]]);
     await end();
   });
 
