@@ -37,8 +37,8 @@ interface Asked {
   isAnswered: boolean;
   /** The paths by which the board answered. */
   readonly paths: Set<string>;
-  /** How many more answers are checked. */
-  checks: number;
+  /** How many answers were checked, by the path of their question. */
+  readonly checks: Map<string, number>;
   /** How many answers to questions that everyone on a network could read were checked, by sender. */
   readonly openChecks: Map<string, number>;
 }
@@ -52,8 +52,8 @@ interface SentQuestion {
 }
 
 /**
- * Maximum number of answers checked per board and round: one from each address and some wrong ones. Each costs a
- * signature check, and anyone who sees the questions could send any number of them.
+ * Maximum number of answers checked per board, path and round: one from each address and some wrong ones. Each costs a
+ * signature check, and anyone who sees the questions on a network could send any number of them there.
  */
 const maxChecks = maxAddresses + 8;
 /**
@@ -115,7 +115,7 @@ export class QuestionPort {
       sent: addresses.length,
       isAnswered: false,
       paths: new Set(),
-      checks: maxChecks,
+      checks: new Map(),
       openChecks: new Map(),
     };
     this.#asked.set(board, asked);
@@ -173,7 +173,7 @@ export class QuestionPort {
     const asked = this.#asked.get(board);
     if (asked === undefined || asked.sent === 0) return "unknown";
     if (asked.isAnswered) return "answered";
-    return asked.checks <= 0 ? "unknown" : "unanswered";
+    return [...asked.checks.values()].some((count) => count === maxChecks) ? "unknown" : "unanswered";
   }
 
   /** The paths by which the board answered its last questions. */
@@ -216,7 +216,7 @@ export class QuestionPort {
     const asked = sent && this.#asked.get(sent.question.board);
     if (answer === undefined || sent === undefined || asked === undefined) return;
     const { question, path: askedBy, isOpen } = sent;
-    if (asked.paths.has(askedBy) || !(isOpen ? takesOpen(asked, sender) : asked.checks-- > 0)) return;
+    if (asked.paths.has(askedBy) || !(isOpen ? takesOpen(asked, sender) : takes(asked, askedBy))) return;
     if (!isSigned(signedBytes(question, answer), answer.signature, asked.key)) return;
     asked.isAnswered = true;
     const path = this.pathTo(sender) === askedBy ? askedBy : undefined;
@@ -239,6 +239,14 @@ export class QuestionPort {
     for (const nonce of this.#asked.get(board)?.nonces ?? []) this.#byNonce.delete(nonce);
     this.#asked.delete(board);
   }
+}
+
+/** Whether another answer to a question that was sent by this path is checked; counts it. */
+function takes({ checks }: Asked, path: string): boolean {
+  const checked = checks.get(path) ?? 0;
+  if (checked === maxChecks) return false;
+  checks.set(path, checked + 1);
+  return true;
 }
 
 /** Whether another answer of this sender to a question to everyone is checked; counts it. */

@@ -512,6 +512,23 @@ describe("boards that reach each other by the LAN and by their uplinks", () => {
     expect(story.silenceOf("pi-2")).toBe("open");
   });
 
+  test("a machine on the LAN that answers each question there first does not crowd out the answers by the uplink", async () => {
+    const story = new Story("pi-2", "pi-3");
+    story.reachByUplink("pi-2", "pi-3");
+    story.on("pi-2", "pi-3");
+    await story.lead();
+    const stranger = "192.168.7.66";
+    const forged = { boot, kubelet: { is: "ok" }, signature: Buffer.alloc(64) } as const;
+    const forger = await story.lan.of(stranger).open(port, (question, reply) => {
+      for (let times = 0; times < 20; times++) reply(encodeAnswer({ nonce: question.slice(4, 20), ...forged }));
+    });
+    story.board("pi-2").announcedAs = stranger;
+    story.doubted = ["pi-2"];
+    await story.clock.advance("1m");
+    expect(story.questioner.wordOf("pi-2")?.word?.kubelet.is).toBe("ok");
+    forger.close();
+  });
+
   test("the leader is isolated on a LAN where nobody answers it, as long as it cannot hear a silent board by it", async () => {
     const story = await reached("pi-2", "pi-3", "pi-4");
     const isolated = () => story.questioner.isolation?.path;
