@@ -538,8 +538,12 @@ describe("a board that an operator confirmed to be dead", () => {
       await site.run("2s");
       expect(site.fetched.slice(before)).toEqual(["nodes a1", "pods default/patient-a1"]);
       const patches: unknown[] = [];
+      const versions = new Set<string | undefined>();
       site.refuse = (action) => {
-        if (action.do === "patch" && action.target.name === "a1") patches.push(action.patch);
+        if (action.do === "patch" && action.target.name === "a1") {
+          patches.push(action.patch);
+          versions.add(action.target.resourceVersion);
+        }
         return undefined;
       };
       site.renew("a1");
@@ -547,6 +551,8 @@ describe("a board that an operator confirmed to be dead", () => {
       expect(patches).toContainEqual({
         metadata: expect.objectContaining({ annotations: { [outOfServiceAnnotation]: null } }),
       });
+      // It replaces all taints, so one that was added since must not be lost.
+      expect(versions).not.toContain(undefined);
     });
   });
 
