@@ -3,33 +3,38 @@ import { type LeaseTiming, maxLeaseDuration } from "../base/lease-timing.ts";
 import { type LeaseRecord, maxTerm } from "./lease-record.ts";
 
 /*
- * The rules of the Lease, as pure functions: `observe` interprets a Lease that was read, and `nextCandidateStep` and
- * `nextLeaderStep` decide what to do.
+ * The rules of the Lease, as pure functions. `observe` turns each read of the Lease into a `LeaseState`, and
+ * `nextCandidateStep` and `nextLeaderStep` decide what to do in that state. They keep two boards from leading at the
+ * same time:
  *
- * Times in a Lease are never used as times, because another board's clock wrote them. This board measures on its own
- * clock how long the Lease has not changed: a holder that does not renew it for the duration that it wrote has lost it.
- * Each claim writes a higher term than any that the board has seen, even into a Lease that was deleted and recreated.
+ * 1. No board claims the Lease while another process may believe that it leads; `othersMayLeadUntil` has the rule.
+ * 2. Times in a Lease are never used as times, because another board's clock wrote them. This board measures on its own
+ *    clock how long the Lease has not changed: a holder that does not renew it for the duration that it wrote has lost
+ *    it.
+ * 3. Each claim writes a higher term than any that the board has seen, even into a Lease that was recreated. A Lease
+ *    with a lower one is *outdated*: it is from a backup, and other boards have led since it was written.
+ * 4. A leader renews only its own Lease. Any other Lease, or none, ends its term.
+ *
+ * A new state is a row and a member of `LeaseState` and a line in `stateOf`; the compiler then asks for its two steps.
  */
 
 /**
  * The meaning of the Lease for this board, and what follows from it:
  *
- * state     | the Lease                             | `blockedUntil` is from     | then a candidate        | a leader
- * ----------|---------------------------------------|----------------------------|-------------------------|-----------
- * absent    | does not exist                        | `formerHolderMayLeadUntil` | creates it              | steps down
- * free      | names no holder                       | `freeLeaseBlockedUntil`    | takes it (*)            | steps down
- * ours      | names this process                    | never blocked              | renews it; takes it (+) | renews it
- * inherited | names our last process, which is gone | never blocked              | takes it                | steps down
- * held      | names another process, or is outdated | `holderMayLeadUntil`       | takes it                | steps down
- * contested | ours, but another process renews it   | `holderMayLeadUntil`       | takes it                | steps down
+ * state     | the Lease                             | a candidate              | a leader
+ * ----------|---------------------------------------|--------------------------|-----------
+ * absent    | does not exist                        | waits, then creates it   | steps down
+ * free      | names no holder                       | waits (*), then takes it | steps down
+ * ours      | names this process                    | renews it; takes it (+)  | renews it
+ * inherited | names our last process, which is gone | takes it                 | steps down
+ * held      | names another process, or is outdated | waits, then takes it     | steps down
+ * contested | ours, but another process renews it   | waits, then takes it     | steps down
  *
- * (*) if it names a successor, after that board's head start, which counts from `freeSince`: when this board first saw
- * the Lease free in this term, for this successor. (+) if it is outdated, which means that it is from a backup: it
- * shows a term after which other boards have led.
+ * `blockedUntil`: how long a candidate waits at least; undefined if no other process can believe that it leads.
+ * (*) If the Lease names a successor, the others also wait for that board's head start, which counts from `freeSince`:
+ * when this board first saw the Lease free in this term, for this successor. (+) if it is outdated.
  *
- * `blockedUntil`: before this instant, another process may believe that it leads, so this board must not lead; deleting
- * or recreating the Lease does not shorten that. Undefined if no other process can believe so. `foreignRenewalAt`: when
- * another process last renewed the Lease under our identity; undefined if never.
+ * `foreignRenewalAt`: when another process last renewed the Lease under our identity; undefined if never.
  */
 export type LeaseState =
   | { readonly is: "absent"; readonly record: undefined; readonly blockedUntil: Instant | undefined }
@@ -41,11 +46,11 @@ export type LeaseState =
     }
   | { readonly is: "ours"; readonly record: LeaseRecord; readonly foreignRenewalAt: Instant | undefined }
   | { readonly is: "inherited"; readonly record: LeaseRecord }
-  | { readonly is: "held"; readonly record: LeaseRecord; readonly blockedUntil: Instant }
+  | { readonly is: "held"; readonly record: LeaseRecord; readonly blockedUntil: Instant | undefined }
   | {
       readonly is: "contested";
       readonly record: LeaseRecord;
-      readonly blockedUntil: Instant;
+      readonly blockedUntil: Instant | undefined;
       readonly foreignRenewalAt: Instant | undefined;
     };
 
@@ -77,9 +82,6 @@ export interface LeaseReading {
   readonly knownTerm?: number | undefined;
 }
 
-/** A reading of a Lease that exists. */
-type FoundLease = LeaseReading & { readonly record: LeaseRecord };
-
 /** This process as a candidate. None of these values changes while the process runs. */
 export interface Candidate {
   readonly identity: string;
@@ -103,30 +105,27 @@ export function observe(before: Observation | undefined, reading: LeaseReading, 
   const last = before?.state.record;
   const isUnchanged = last?.uid === record?.uid && last?.resourceVersion === record?.resourceVersion;
   if (before && isUnchanged) return { ...before, highestTerm };
-  return { state: stateOf(before, reading, candidate, highestTerm), changedAt: at, highestTerm };
+  const outdated = record !== undefined && isOutdated(record, highestTerm);
+  return { state: stateOf(before, { ...reading, outdated }, candidate), changedAt: at, highestTerm };
 }
+
+/** A read that shows a change of the Lease. `outdated`: whether it shows a Lease from a backup. */
+type ChangedLease = LeaseReading & { readonly outdated: boolean };
 
 /** The state of a Lease that has changed since the last read. */
 function stateOf(
   before: Observation | undefined,
-  reading: LeaseReading,
-  candidate: Candidate,
-  highestTerm: number | undefined,
+  reading: ChangedLease,
+  { identity, formerIdentity, timing }: Candidate,
 ): LeaseState {
-  const { record, at, leading } = reading;
-  const { identity, formerIdentity, timing } = candidate;
-  if (record === undefined)
-    return { is: "absent", record, blockedUntil: formerHolderMayLeadUntil(before, reading, timing) };
-  const outdated = isOutdated(record, highestTerm);
-  if (record.holder === undefined) {
-    const blockedUntil = freeLeaseBlockedUntil(before, { ...reading, record, outdated }, timing);
-    return { is: "free", record, blockedUntil, freeSince: freeSince(before, record) ?? at };
-  }
-
-  const blockedUntil = holderMayLeadUntil(before, { ...reading, record }, timing);
+  const { record, at, leading, outdated } = reading;
+  const blockedUntil = othersMayLeadUntil(before, reading, timing);
+  if (record === undefined) return { is: "absent", record, blockedUntil };
+  if (record.holder === undefined)
+    return { is: "free", record, blockedUntil, freeSince: freeSince(before, record, at) };
   // A leader keeps its Lease even if a restored backup shows the Lease with an older term.
   if (record.holder === identity && (leading || !outdated)) {
-    const { foreignRenewalAt, contested } = foreignRenewal(before, { ...reading, record }, timing);
+    const { foreignRenewalAt, contested } = foreignRenewal(before, reading, timing);
     return contested
       ? { is: "contested", record, blockedUntil, foreignRenewalAt }
       : { is: "ours", record, foreignRenewalAt };
@@ -135,57 +134,50 @@ function stateOf(
   return { is: "held", record, blockedUntil };
 }
 
-/** How long the holder of this Lease, or of one that it replaced, may still believe that it leads. */
-function holderMayLeadUntil(before: Observation | undefined, reading: FoundLease, timing: LeaseTiming): Instant {
-  const { record, at } = reading;
-  const own = shifted(at, trustedDuration(record, timing.duration));
-  const former = isSameLease(before, record) ? undefined : formerHolderMayLeadUntil(before, reading, timing);
-  return laterOf(own, former);
-}
-
 /**
- * The instant before which no board may claim a Lease without a holder; undefined if it may be claimed now, because its
- * holder released it. A Lease read for the first time counts as released. A recreated one does not, and neither does an
- * outdated one, which later holders did not release.
+ * Until when another process may believe that it leads; undefined (never) if none can. Two processes may, and the later
+ * of their ends counts:
+ *
+ * named:  the holder that the Lease names, for the duration that it wrote, counted from this read.
+ * unseen: a holder that the Lease does not show, because the Lease was deleted, recreated (it has another uid) or
+ *         restored from a backup. It may have renewed right before that, so it gets a full duration from this read.
+ *
+ * The first row that applies decides:
+ *
+ * state before                                 | read: with a holder | without a holder             | no Lease
+ * ---------------------------------------------|---------------------|------------------------------|---------
+ * none, and no term is known                   | named               | never (1)                    | never
+ * none, but the term of an earlier one is known | named, unseen       | never (1); outdated: unseen  | unseen
+ * absent                                       | named, as before    | as before                    |
+ * ours, and changed in the last half duration  | named               | never                        | never
+ * free, and this is the same Lease             | named               | as before (2); older: unseen |
+ * any other, and this is the same Lease        | named               | never (1); outdated: unseen  |
+ * any other                                    | named, unseen       | unseen                       | unseen
+ *
+ * (1) Its holder released it. A Lease without a holder that is read for the first time counts as released, too.
+ * (2) An edit by hand does not restart the wait. older: its term is lower than before.
  */
-function freeLeaseBlockedUntil(
+function othersMayLeadUntil(
   before: Observation | undefined,
-  reading: FoundLease & { readonly outdated: boolean },
+  { record, at, knownTerm, outdated }: ChangedLease,
   timing: LeaseTiming,
 ): Instant | undefined {
-  const { record, outdated } = reading;
-  if (before !== undefined && !isSameLease(before, record)) return formerHolderMayLeadUntil(before, reading, timing);
-  const { state } = before ?? {};
-  // The Lease is still free, and not an older version of itself, so this may be an edit by hand, which does not restart
-  // the wait.
-  if (state?.is === "free" && record.term >= state.record.term) return state.blockedUntil;
-  return outdated ? formerHolderMayLeadUntil(before, reading, timing) : undefined;
-}
-
-/** Since when the Lease has been free in the same term, for the same successor; undefined if it was not. */
-function freeSince(before: Observation | undefined, record: LeaseRecord): Instant | undefined {
-  const { state } = before ?? {};
-  if (state?.is !== "free" || !isSameLease(before, record)) return undefined;
-  const { term, successor } = state.record;
-  return term === record.term && successor === record.successor ? state.freeSince : undefined;
-}
-
-/** How long the holder of a Lease that was deleted, or that we never saw, may still believe that it leads. */
-function formerHolderMayLeadUntil(
-  before: Observation | undefined,
-  { at, knownTerm }: LeaseReading,
-  timing: LeaseTiming,
-): Instant | undefined {
+  const named = record?.holder === undefined ? undefined : shifted(at, trustedDuration(record, timing.duration));
   if (before === undefined) {
-    // A known term shows that a Lease existed, whose last holder we may never have seen.
-    return knownTerm === undefined ? undefined : shifted(at, timing.duration);
+    const isReleased = record !== undefined && record.holder === undefined && !outdated;
+    return knownTerm === undefined || isReleased ? named : laterOf(named, shifted(at, timing.duration));
   }
   const { state, changedAt } = before;
-  if (state.is === "absent") return state.blockedUntil;
-  if (state.is === "ours" && elapsed(changedAt, at) < timing.duration / 2) return undefined;
-  // Followers read rarely, so the holder may have renewed the Lease, or a new holder may have acquired it, right before
-  // the deletion.
-  return shifted(at, Math.max(trustedDuration(state.record, timing.duration), timing.duration));
+  if (state.is === "absent") return laterOf(named, state.blockedUntil);
+  if (state.is === "ours" && elapsed(changedAt, at) < timing.duration / 2) return named;
+  if (record?.uid === state.record.uid) {
+    if (named) return named;
+    if (state.is === "free" && record.term >= state.record.term) return state.blockedUntil;
+    if (!outdated) return undefined;
+  }
+  // Followers read rarely, so it may be the holder that this board saw, or a later one with the usual duration.
+  const longest = Math.max(trustedDuration(state.record, timing.duration), timing.duration);
+  return laterOf(named, shifted(at, longest));
 }
 
 /**
@@ -197,6 +189,15 @@ function trustedDuration({ durationSeconds }: LeaseRecord, own: Millis): Millis 
   return Math.min(durationSeconds * 1000, maxLeaseDuration);
 }
 
+/** Since when the Lease, which was read at this instant, has been free in the same term, for the same successor. */
+function freeSince(before: Observation | undefined, { uid, term, successor }: LeaseRecord, at: Instant): Instant {
+  const { state } = before ?? {};
+  if (state?.is !== "free") return at;
+  const { record } = state;
+  const isSameRelease = record.uid === uid && record.term === term && record.successor === successor;
+  return isSameRelease ? state.freeSince : at;
+}
+
 /**
  * Whether another process renews a Lease that names our identity. A Lease with our identity that we read for the first
  * time counts as ours, as in client-go; after that, we recognise our own writes. A leader ignores a single foreign
@@ -204,10 +205,11 @@ function trustedDuration({ durationSeconds }: LeaseRecord, own: Millis): Millis 
  */
 function foreignRenewal(
   before: Observation | undefined,
-  { record: { renewal }, at, leading, isOwnRenewal }: FoundLease,
+  { record, at, leading, isOwnRenewal }: LeaseReading,
   { duration }: LeaseTiming,
 ): { readonly contested: boolean; readonly foreignRenewalAt: Instant | undefined } {
   const { state } = before ?? {};
+  const renewal = record?.renewal;
   const foreignRenewalAt = state?.is === "ours" || state?.is === "contested" ? state.foreignRenewalAt : undefined;
   if (state === undefined || renewal === undefined || renewal === state.record?.renewal) {
     return { contested: state?.is === "contested", foreignRenewalAt };
@@ -216,9 +218,6 @@ function foreignRenewal(
   const again = foreignRenewalAt !== undefined && elapsed(foreignRenewalAt, at) < duration;
   return { contested: !leading || again, foreignRenewalAt: at };
 }
-
-const isSameLease = (before: Observation | undefined, record: LeaseRecord): boolean =>
-  before?.state.record?.uid === record.uid;
 
 /**
  * Whether the Lease is from a backup: other boards have led since it was written, and one of them may still believe
