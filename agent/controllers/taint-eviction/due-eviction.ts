@@ -219,7 +219,8 @@ function holdFact({ restraint, until }: EvictionHold, now: Instant): Pick<GateFa
 /**
  * Whether the eviction of a pod depends on what it would gain: our verdict causes it, and nothing else holds it, except
  * perhaps the safety valve. A pod that is being deleted, that no kubelet has started, or whose board an operator
- * confirmed dead has nothing to lose.
+ * confirmed dead has nothing to lose. Asked before the gain is known, because finding it out costs reads; `decide` then
+ * derives the same due eviction, with the gain, from the state alone.
  */
 export function isToWeigh(
   state: BoundPod,

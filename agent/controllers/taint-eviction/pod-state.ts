@@ -74,5 +74,6 @@ export type PodState =
       readonly move?: MoveFacts;
     };
 
+export type GonePod = Extract<PodState, { kind: "gone" }>;
 export type BoundPod = Extract<PodState, { kind: "bound" }>;
 export type OrphanPod = Extract<PodState, { kind: "orphan" }>;
