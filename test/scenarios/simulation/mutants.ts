@@ -49,9 +49,9 @@ const list = {
     noticedBy: "budget",
     wishes: { motif: "dark zone", policy: "kubernetes", boards: 5 },
     breaks: one(
-      "agent/leading/term-work.ts",
-      "decodeBudget(annotations[budgetAnnotation], begun)",
-      "decodeBudget(annotations[budgetAnnotation] && undefined, begun)",
+      "agent/controllers/node-lifecycle/zones/budget-annotation.ts",
+      "const budget = decodeBudget(text, now);",
+      "const budget = decodeBudget(text && undefined, now);",
     ),
   },
   "an eviction rate without a limit": {
