@@ -12,7 +12,7 @@ interface Circumstances {
   readonly hint?: string;
   /**
    * True (the default) if the file is a cache, which the program may delete and refill. False if it holds facts that
-   * exist nowhere else, so that an operator must decide.
+   * exist nowhere else; an operator must then decide.
    */
   readonly disposable?: boolean;
   /** True if the state folder cannot be created because the configuration names a wrong path. Default: false. */

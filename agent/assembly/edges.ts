@@ -43,7 +43,7 @@ export interface WitnessEdges {
   readonly askGateway: AskGateway;
   /** Reads how this machine reaches others now. */
   readonly paths: () => PathTo;
-  /** The addresses that reach everyone on a path, whatever addresses they have; none if there are none. */
+  /** The broadcast and multicast addresses that reach every machine on a path; empty if there are none. */
   readonly everyoneOn: (path: string) => readonly string[];
   /** This machine's addresses on the LAN now. */
   readonly addresses: () => readonly string[];

@@ -30,7 +30,7 @@ export class JournalLogger extends FieldLogger {
   }
 }
 
-/** Maximum length of a value, in characters. Longer ones are cut, so that the entry fits into a datagram. */
+/** Maximum length of a value, in characters. Longer ones are truncated, so that the entry fits into a datagram. */
 const maxValueLength = 16_384;
 
 /** An entry in the journal's native protocol (systemd.io/JOURNAL_NATIVE_PROTOCOL). MESSAGE repeats the fields. */

@@ -36,7 +36,7 @@ export const numberOf = (text: string): number =>
 
 export const textOf = (address: number): string => [24, 16, 8, 0].map((shift) => (address >>> shift) & 255).join(".");
 
-/** A row of the kernel's IPv6 routing table. Rows that reject what is sent to them are left out. */
+/** An entry of the kernel's IPv6 routing table; reject routes (RTF_REJECT) are omitted. */
 export interface Route6 {
   readonly name: string;
   readonly destination: string;
@@ -48,7 +48,7 @@ export interface Route6 {
   readonly metric: number;
 }
 
-/** The route rejects what is sent to it. */
+/** RTF_REJECT. */
 const isReject = 0x0200;
 
 /**

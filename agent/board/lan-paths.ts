@@ -65,8 +65,8 @@ const paths6 = (text: string): Route[] =>
 const maxNetworks = 2;
 
 /**
- * The addresses that reach every machine on an interface, whatever addresses those have: the broadcast address of each of its
- * IPv4 networks, and the group of all IPv6 nodes. Empty for a network behind a router.
+ * The addresses that reach every machine on an interface, whatever its own address: the broadcast address of each of
+ * the interface's IPv4 networks, and the multicast group of all IPv6 nodes. Empty for a network behind a router.
  */
 export function everyoneOn(read: ReadFact, path: string): readonly string[] {
   const networks = routes4(read("/proc/net/route") ?? "").filter(

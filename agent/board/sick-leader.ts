@@ -38,7 +38,7 @@ export function reasonToStepDown(
 
 /**
  * Why a leader that has been unwell for `sickFor` and has never listed the boards should release the Lease: it judges
- * none of them, and does not know whether another board stands by.
+ * none of them, and does not know whether another board is a standby.
  */
 export const reasonToLeaveUnseen = (
   sickness: Sickness | undefined,

@@ -136,9 +136,9 @@ const unclear: ReadonlySet<string> = new Set(["Unreadable", "Credentials", "Requ
 const ofWebhook = /admission webhook "|failed calling webhook/;
 
 /**
- * The object or namespace that may be at fault instead of the server. A namespace's owner can make webhooks slow and
- * pods large, so that a deletion, a list or a read of pods is not answered in time; failed deletions in two namespaces
- * rule that out. A single object may be unreadable.
+ * The object or namespace that may be at fault instead of the server. A namespace's owner can make webhooks slow or
+ * pods large: a deletion, a list or a read of pods then times out. Failed deletions in two namespaces rule that out. A
+ * single object may be unreadable.
  */
 function suspectOf({ verb, resource, path }: CountedCall, { reason, isOfOneObject }: ApiError): string | undefined {
   if (resourceName(resource) === resourceName(pods)) {

@@ -113,8 +113,9 @@ export type Because =
       readonly silence?: SilenceFacts;
     }
   /**
-   * Nothing was decided: another program did it while the controller ran in shadow mode. With our verdict about the board
-   * at that time, if there was one. `late`: the watches may have delivered it late, so that it was done then or earlier.
+   * Nothing was decided: another program did it while the controller ran in shadow mode. Includes our verdict about the
+   * board at that time, if there was one. `late`: it may have been done earlier, because the watches may have delivered
+   * it late.
    */
   | { readonly kind: "seen"; readonly verdict?: VerdictName; readonly rule?: string; readonly late?: true }
   /** The pod's board no longer has a Node, as confirmed by the API. */
@@ -184,13 +185,13 @@ export interface SilenceFacts {
   /** The rule that led to the verdict, as a sentence. */
   readonly rule: string;
   /**
-   * How long the board has been silent, counted over time in which it could be heard; absent if the verdict does not
-   * rest on silence, such as the verdict on a board that has not been examined yet.
+   * How long the board has been silent, counting only the time in which its heartbeats could arrive; absent if the
+   * verdict does not rest on silence, for example because the board has not been examined yet.
    */
   readonly silentMs?: Millis;
   /** How long a board may be silent. */
   readonly graceMs?: Millis;
-  /** How long the board was silent between earlier outages while other boards were heard; absent if it was not. */
+  /** How long the board was silent between earlier outages while other boards sent heartbeats; absent if it was not. */
   readonly missedMs?: Millis;
   /**
    * Set if the board has sent nothing since this leader began to watch it, so that `silentMs` is measured from then on.

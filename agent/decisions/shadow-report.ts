@@ -53,7 +53,10 @@ export const differences: readonly Comparison[] = order.slice(0, 4);
 /** The verdicts on a silent board that permit harm under policy `kubernetes`. */
 const silentVerdicts: ReadonlySet<VerdictName> = new Set(["lost", "dead", "unproven"]);
 
-/** An act that others do later than this, or earlier, is another story of the same object. */
+/**
+ * Maximum distance in time between our decision and the same act by another program for them to count as one story. It
+ * does not apply to a pod deletion that was seen late.
+ */
 const sameStory: Millis = 3_600_000;
 
 /**

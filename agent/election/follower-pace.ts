@@ -54,8 +54,7 @@ export class FollowerPace {
     // After an outage of the server, all boards read the Lease within the same few seconds. Without this spread, they
     // would continue to do so.
     if (hadFailed) return rest * (1 - random.next());
-    // Two reads may be needed for a takeover, each up to half a retry late, so that it takes at most two durations and
-    // a retry.
+    // A takeover may need two reads, each up to half a retry late, so it takes at most two durations and a retry.
     return rest + (random.next() * retry) / 2;
   }
 

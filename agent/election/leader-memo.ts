@@ -78,8 +78,8 @@ export class LeaderMemo {
   }
 
   /**
-   * The highest term that was known when a restore of the API server was noticed: what the server has from that term or
-   * an earlier one may be older than what happened since. Undefined if no restore was ever noticed.
+   * The highest term that was known when a restore of the API server was noticed: the server's state from that term or
+   * an earlier one may be outdated. Undefined if no restore was ever noticed.
    */
   get undoneUntil(): number | undefined {
     return termIn(this.#get("undone"));
@@ -121,7 +121,7 @@ export class LeaderMemo {
 
   /**
    * Called when this process leaves the Lease to others because of the broken terms. The next process does not, unless
-   * terms break again; otherwise, a site whose other boards only appear to stand by would have no leader as long as
+   * terms break again; otherwise, a site whose other boards only appear to be standbys would have no leader as long as
    * processes kept ending.
    */
   deferred(): void {

@@ -137,7 +137,7 @@ export class TermRun {
     return { number, signal, standsAt: (now) => this.term.isTrustedAt(now) };
   }
 
-  /** The Lease was released, so that the next leader need not wait. */
+  /** Whether the Lease was released; the next leader then need not wait. */
   get isReleased(): boolean {
     return this.#isReleased;
   }

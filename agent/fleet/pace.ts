@@ -52,7 +52,8 @@ export function afterEnd(
   chance: number,
 ): { readonly pace: Pace; readonly pause: Millis; readonly isDuplicate: boolean } {
   const failures = (upFor !== undefined && upFor >= stable ? 0 : pace.failures) + 1;
-  // Only a takeover, or an end without a reason, may come from a second board with this certificate.
+  // A second board with this certificate can cause only a session takeover, or the loss of a connection soon after it
+  // came up.
   const isShort = kind === "taken" || (kind === "lost" && upFor !== undefined && upFor < duplicate.soon);
   const recent = pace.short.filter((at) => elapsed(at, now) < duplicate.within);
   const short = isShort ? [...recent, now] : recent;

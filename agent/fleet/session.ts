@@ -23,7 +23,7 @@ export interface SessionDeps {
   readonly standing: SiteControls["standing"];
   readonly gate: SiteCommandGate;
   readonly linkProblems: LinkProblems;
-  /** Called once presence is published and the topics are subscribed, so that the link can be used. */
+  /** Called once presence is published, the topics are subscribed, and the link can be used. */
   readonly ready: () => void;
 }
 

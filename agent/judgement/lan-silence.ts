@@ -45,8 +45,8 @@ export interface LanReport {
 }
 
 /**
- * How long an answer shows that a board can be heard. The board is asked every hour, so that it stays calibrated while
- * it answers.
+ * How long after its last answer a board counts as calibrated. It is asked every hour, so it stays calibrated while it
+ * answers.
  */
 export const calibratedFor: Millis = 24 * 3_600_000;
 
@@ -64,7 +64,7 @@ const minTime: Millis = 30_000;
 
 /**
  * How many questions a board must leave unanswered (one every 5 s, so they take two minutes) if it has answered since
- * its heartbeats stopped. Its answer showed that it was cut off and not dead, and `minQuestions` would be too few: on a
+ * its heartbeats stopped. Its answer showed that it was cut off, not dead, and `minQuestions` would be too few: on a
  * LAN that loses many datagrams, even seven unanswered questions in a row are common.
  */
 const minAfterAnswer = 24;
@@ -78,7 +78,7 @@ export const isComplete = (counted: CountedQuestions): boolean => isEnough(count
 /**
  * The meaning of a board's silence on the LAN.
  *
- * gone: it could be heard before, does not answer now, and others do. isolated: no board answers this leader. unheard:
+ * gone: it answered before, does not answer now, and others do. isolated: no board answers this leader. unheard:
  * this leader has never heard it, so its silence says nothing. open: nothing can be concluded, or not yet.
  */
 export type LanSilence = "gone" | "isolated" | "unheard" | "open";
@@ -94,15 +94,15 @@ export function lanSilenceOf({ calibrated, foundLost, alone, answered, ...counte
 export interface EarlierSilence {
   /** A digest of the board's last sign of life. After another sign, this silence is over. */
   readonly sign: string;
-  /** How long it lasted, counted over time in which the board could be heard. */
+  /** How long it had lasted, counting only the time in which the board's heartbeats could reach that leader. */
   readonly silentMs: Millis;
   /** Whether that leader found the board lost by its questions on the LAN. */
   readonly isLost: boolean;
 }
 
 /**
- * The earlier silence after the board has answered this leader; undefined if the answer ended it. Any answer shows that
- * the board is not gone. The silence is over only if the answer says that the board may run pods; otherwise it goes on.
+ * Applies a board's answer on the LAN to the silence that an earlier leader passed on. Any answer shows that the board
+ * is not lost. The silence ends (undefined) only if the answer says that the board may run pods; otherwise it goes on.
  */
 export function afterAnswer(earlier: EarlierSilence, word: LanAnswer, now: Instant): EarlierSilence | undefined {
   if (sinceAnswer(word, now) !== undefined) return undefined;

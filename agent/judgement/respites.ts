@@ -3,7 +3,7 @@ import type { Link } from "./link.ts";
 
 /**
  * The time between two outages, in which heartbeats can arrive. Only the part that falls into one term counts: an
- * outage may end the term, and a process that then stands by may receive no heartbeats.
+ * outage may end the term, and a process that is then a standby may receive no heartbeats.
  */
 export interface Respite {
   /** When the outage before it ended, or the term's first pass began, whichever was later. */

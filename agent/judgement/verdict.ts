@@ -8,7 +8,7 @@ import { shortenedGrace } from "./respites.ts";
  *
  * alive: its grace period, counted from its last heartbeat or from when the leader began to receive heartbeats, has not
  * ended. unknown: our watches are not live, or the silence is not proven. unproven: silent past the grace period, and
- * nothing shows whether the board runs. lost: silent; it also does not answer on the LAN, where it could be heard, or
+ * nothing shows whether the board runs. lost: silent; it also does not answer on the LAN, where it answered before, or
  * it answers, but nothing there runs its pods. cut-off: silent, but a witness shows that the board runs: its LAN
  * answer, or the leader that runs on it. unmanaged: silent; it answers on the LAN that it runs without its kubelet.
  * dead: silent, and an operator confirmed that it is dead. self-isolated: silent, but no board answers the leader on
@@ -26,11 +26,11 @@ export interface Verdict {
 export interface Evidence {
   /** Whether both watches, of Nodes and of their Leases, were live. */
   readonly live: boolean;
-  /** How long the board has been silent, counted over time in which it could be heard. */
+  /** How long the board has been silent, counting only the time in which its heartbeats could reach the leader. */
   readonly silentMs: Millis;
   /** How long a board may be silent. */
   readonly graceMs: Millis;
-  /** How long the board was silent between earlier outages while other boards were heard; undefined if it was not. */
+  /** How long the board was silent between earlier outages while others sent heartbeats; undefined if it was not. */
   readonly missedMs?: Millis | undefined;
   /** The age of the last proof that no sign of life was missed; undefined if there is none. */
   readonly provenMs: Millis | undefined;
@@ -187,8 +187,8 @@ export const wholeSilence = ({
 }: Pick<Evidence, "silentMs" | "missedMs" | "earlierMs">): Millis => silentMs + Math.max(missedMs, earlierMs);
 
 /**
- * Whether the silence is proven, so that the Node's conditions become Unknown, regardless of whether a witness shows
- * that the board runs.
+ * Whether the silence is proven. The Node's conditions then become Unknown, even if a witness shows that the board
+ * runs.
  */
 export const isSilent = ({ verdict }: Pick<Verdict, "verdict">): boolean =>
   verdict === "unproven" ||

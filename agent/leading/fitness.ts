@@ -158,7 +158,7 @@ export class Fitness {
     if (!signal.aborted) this.#forgetBroken();
   }
 
-  /** Broken terms count only if another board stands by; on a single-board site, that board leads again immediately. */
+  /** Broken terms count only if there is a standby; on a single-board site, that board leads again immediately. */
   #whyToDefer(): string | undefined {
     const why = reasonOfBrokenTerms(this.#deps.terms.brokenTerms);
     return why !== undefined && standingBy(this.#peers() ?? []) !== undefined ? why : undefined;

@@ -11,8 +11,8 @@ export const minTroubleDuration = ({
 }: Pick<Config["leader"], "sickFor" | "renewDeadline">): Millis => Math.max(sickFor, renewDeadline);
 
 /**
- * Opens new connections during a problem that another API server may not have: the first after a quarter of the time
- * after which another board should lead, and then another one each time the elapsed time has doubled.
+ * Opens a new connection during a problem that a different API server may not have: first after a quarter of
+ * `minTroubleDuration`, then each time the problem has lasted twice as long.
  */
 export class ReconnectBackoff {
   readonly #first: Millis;

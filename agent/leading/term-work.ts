@@ -343,8 +343,8 @@ export class TermWork {
   }
 
   /**
-   * Why this leader should step down because it hears no other board on a network of the LAN; undefined if there is no
-   * such network. A board that is only cut off from the API server looks dead to such a leader.
+   * Why this leader should step down because no other board answers it on a network of the LAN; undefined if there is
+   * no such network. A board that is only cut off from the API server looks dead to such a leader.
    */
   #isolation(): Sickness | undefined {
     const { path, since } = this.#deps.questioner?.isolation ?? {};

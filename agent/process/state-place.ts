@@ -124,8 +124,8 @@ export class StatePlace {
       wasReadOnly ||= mount?.isReadOnly === true && !mount.isOnlyHere;
       await sleep(clock, pause, signal);
       if (signal.aborted) return undefined;
-      // Exit only if the mount was previously read-only outside this process as well, because a mount that is read-only
-      // for the service alone remains so after a restart.
+      // The file system is writable again, but its mount in this service's namespace is not: a restart helps. It does
+      // not help if only the service's mount was ever read-only, for example because of ReadOnlyPaths=.
       if (this.#isSupervised && wasReadOnly && mountOf(files, folder)?.isOnlyHere) return "elsewhere";
       if (obstacleAt(existingFolder(folder) ?? folder) !== undefined && !this.#isFullOfCache(config)) continue;
       try {
@@ -141,9 +141,9 @@ export class StatePlace {
   }
 
   /**
-   * Ends when the configured folder can be used only without its cache, which fills the disk, or when the signal
-   * aborts. Needed because, while the disk is full, a board that stores little does not fail, but does not stand for
-   * election either.
+   * Completes when the cache fills the disk, so that the configured folder can be used only without it, or when the
+   * signal aborts. Needed because, while the disk is full, a board that stores little does not fail, but does not stand
+   * for election either.
    */
   async crowded(config: Config, signal: AbortSignal): Promise<void> {
     do await sleep(this.#ambient.clock, roomPause, signal);

@@ -125,9 +125,9 @@ export class ShadowClient implements Writer, ApiReader {
   }
 
   /**
-   * The object of a write. Throws like the API server if there is none, or if a precondition fails: pretended writes leave
-   * the version as it is, so one that another controller made since the site was observed counts as a newer version. The
-   * cache may be older than the version that was read; the write then rests on that version.
+   * The object of a write. Throws like the API server if there is none, or if a precondition fails: pretended writes do
+   * not change the version, so one that another controller made since the site was observed counts as a newer version.
+   * The cache may lag behind the version that was read; the write then rests on that version.
    */
   #target<T extends KubeObject>(
     verb: Verb,

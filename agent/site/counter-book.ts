@@ -66,10 +66,7 @@ export class CounterBook {
     return highestOf(this.#counters, key);
   }
 
-  /**
-   * The text of the Lease's annotation; undefined if no counter has ever been used, so that the annotation is left
-   * unchanged.
-   */
+  /** The text of the Lease's annotation; undefined (leave it unchanged) if no counter has ever been used. */
   carried(): string | undefined {
     return encodeCounters(this.#counters) || undefined;
   }

@@ -6,7 +6,7 @@ import type { Cache, Caches } from "../loop/site-view.ts";
 
 /** Decides which objects controllers see. The answer may change over time. */
 export interface Filter {
-  /** True if all objects are currently shown, so that none needs a check. */
+  /** True if all objects are currently shown and none needs a check. */
   isOpen(): boolean;
   shows(resource: Resource<KubeObject>, object: KubeObject): boolean;
   /** Whether the objects with this value of an index are shown; undefined if each of them must be checked. */

@@ -88,7 +88,7 @@ export class SiteClaims {
     this.#deps = deps;
   }
 
-  /** True if no older site has a claim, so that no object needs a check. */
+  /** True if no older site has a claim and no object needs a check. */
   get none(): boolean {
     return this.#older.length === 0;
   }

@@ -66,8 +66,8 @@ const floorName = "*";
 const entryPattern = /^(\*|[A-Za-z0-9_-]{16})=([0-9]{1,16})$/;
 
 /**
- * The text of the annotation, which is the same for equal counters, so that it is written only after a change. "" if
- * there are no counters.
+ * The text of the annotation; "" if there are no counters. Equal counters give the same text, so that it is written
+ * only after a change.
  */
 export function encodeCounters({ keys, floor }: SiteCounters): string {
   const entries = [...keys].map(([key, counter]) => `${key}=${counter}`).sort();

@@ -153,7 +153,7 @@ const namedBoard = record({
   unjudged: optional(yesNo),
   /** The operator who confirmed the board dead (`board.confirm-dead`). */
   confirmedBy: optional(text),
-  /** The latest time at which its pods are evicted, unless something shows before then whether the board runs. */
+  /** When the hold on evicting its pods ends, unless something shows before then whether the board runs. */
   heldUntil: optional(text),
   /**
    * The evidence that a silent board runs: its LAN answer, even if its kubelet does not run, or the fact that it leads.
@@ -166,7 +166,7 @@ const named = record({ count, some: list(namedBoard) });
 const boards = record({
   /** Boards that are silent beyond their grace period. */
   lost: named,
-  /** Boards that are also silent, but are known to run, so that their pods stay. */
+  /** Boards that are also silent, but are known to run, so their pods stay. */
   cutOff: optional(named),
   /** Boards that are also silent, but were cordoned: an operator took them out of use. */
   off: named,

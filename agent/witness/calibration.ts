@@ -55,10 +55,7 @@ const pathsLast: Millis = 3 * askEvery;
  * question, up to an hour.
  */
 const firstPause: Millis = 5000;
-/**
- * The longest pause after a question that could not be sent, so that it is soon noticed when questions can be sent
- * again.
- */
+/** Maximum pause after a question that could not be sent. Short, to notice soon when questions can be sent again. */
 const unsentPause: Millis = 60_000;
 
 /** Maximum number of paths kept for a board. It announces no more addresses than that. */
@@ -91,7 +88,7 @@ export class Calibration {
     reach.next = shifted(at, askEvery);
   }
 
-  /** The paths by which the board is heard; none if it did not answer within the last day. */
+  /** The paths by which the board answers; empty if it did not answer within the last day. */
   pathsOf(board: string, now: Instant): readonly string[] {
     const reach = this.#reaches.get(board);
     return reach && isHeard(reach, now) ? reach.heard.map(({ path }) => path) : [];
@@ -156,7 +153,7 @@ export class Calibration {
     if (reach?.next && isAfter(reach.next, soon)) reach.next = soon;
   }
 
-  /** Which of these boards can be heard. Those that have not been asked yet are left out. */
+  /** Sorts these boards by whether they answer. Those that have not been asked yet are omitted. */
   census(boards: Iterable<string>, now: Instant): LanCensus {
     const [unheard, mute]: [string[], string[]] = [[], []];
     let heard = 0;

@@ -17,8 +17,8 @@ const lookEvery: Millis = 30_000;
 const patience: Millis = 5000;
 
 /**
- * Asks the board that leads once an hour, while this board follows. If the leading board dies, the next leader has to
- * know whether that board could be heard, and no leader asks its own board.
+ * Asks the leader's board once an hour while this board follows. If that board dies, the next leader has to know
+ * whether it answered before, and no leader asks its own board.
  */
 export class LeaderCalibration {
   readonly #ambient: Ambient;

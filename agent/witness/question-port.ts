@@ -10,7 +10,7 @@ export interface QuestionPortDeps {
   readonly lan: Lan;
   /** Reads how this machine reaches others now. */
   readonly paths: () => PathTo;
-  /** The addresses that reach everyone on a path, whatever addresses they have; none if there are none. */
+  /** The broadcast and multicast addresses that reach every machine on a path; empty if there are none. */
   readonly everyoneOn: (path: string) => readonly string[];
   readonly site: string;
 }
@@ -39,7 +39,7 @@ interface Asked {
   readonly paths: Set<string>;
   /** How many answers were checked, by the path of their question. */
   readonly checks: Map<string, number>;
-  /** How many answers to questions that everyone on a network could read were checked, by sender. */
+  /** How many answers to broadcast questions, which every machine on a network could read, were checked, by sender. */
   readonly openChecks: Map<string, number>;
 }
 
@@ -47,7 +47,7 @@ interface SentQuestion {
   readonly question: Question;
   /** The path to the address to which it was sent. */
   readonly path: string;
-  /** Whether it was sent to everyone on that path. */
+  /** Whether it went to a broadcast or multicast address of that path instead of one of the board's own. */
   readonly isOpen: boolean;
 }
 
@@ -57,8 +57,8 @@ interface SentQuestion {
  */
 const maxChecks = maxAddresses + 8;
 /**
- * The same for questions that were sent to everyone, by the sender's address, so that the wrong answers of one machine do not
- * crowd out the board's own. A board answers from one address at each of its networks.
+ * The same for broadcast questions, by the sender's address, so that the wrong answers of one machine do not crowd out
+ * the board's own. A board answers from one address on each of its networks.
  */
 const maxOpenChecks = 2;
 /** The number of senders whose answers to such questions are checked. */
@@ -129,8 +129,8 @@ export class QuestionPort {
   }
 
   /**
-   * Also asks everyone on these paths for a board that was just asked, because its address may have changed. Only an answer
-   * counts: that a question could not be sent, or brings wrong answers, shows nothing.
+   * Also broadcasts a question on these paths for a board that was just asked, because its address may have changed.
+   * Only an answer counts: that a question could not be sent, or brings wrong answers, shows nothing.
    */
   askEveryone(board: string, { port }: Announcement, paths: readonly string[]): ReadonlySet<string> {
     const [from, asked] = [this.#port, this.#asked.get(board)];
@@ -241,7 +241,7 @@ export class QuestionPort {
   }
 }
 
-/** Whether another answer to a question that was sent by this path is checked; counts it. */
+/** Whether another answer to a question that was sent by this path is to be checked; counts it. */
 function takes({ checks }: Asked, path: string): boolean {
   const checked = checks.get(path) ?? 0;
   if (checked === maxChecks) return false;
@@ -249,7 +249,7 @@ function takes({ checks }: Asked, path: string): boolean {
   return true;
 }
 
-/** Whether another answer of this sender to a question to everyone is checked; counts it. */
+/** Whether another answer of this sender to a broadcast question is to be checked; counts it. */
 function takesOpen({ openChecks }: Asked, sender: string): boolean {
   const checked = openChecks.get(sender) ?? 0;
   if (checked === maxOpenChecks || (checked === 0 && openChecks.size === maxSenders)) return false;

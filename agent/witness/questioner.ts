@@ -34,7 +34,7 @@ interface Round {
   readonly paths: ReadonlyMap<string, readonly string[]>;
   /** Boards that are not in doubt, and answered before. */
   readonly controls: readonly string[];
-  /** Boards that are asked only to learn whether they can be heard. */
+  /** Boards that are asked only for calibration. */
   readonly due: readonly string[];
   /** The paths by which the controls answered before. */
   readonly controlPaths: ReadonlySet<string>;
@@ -50,7 +50,7 @@ interface AnnouncedBoard {
 /** The paths between this machine and a silent board. */
 interface Way {
   readonly board: string;
-  /** Those by which it was heard, and those to its addresses on this machine's own networks. */
+  /** Those by which it answered before, and those to its addresses on this machine's own networks. */
   readonly near: readonly string[];
   /** Those to all its addresses. */
   readonly announced: readonly string[];
@@ -73,15 +73,15 @@ const period: Millis = 5000;
  * Maximum number of boards asked at the same time. If more are in doubt, those that were asked longest ago come first.
  */
 const maxAsked = 200;
-/** Maximum number of boards asked in one round only to learn whether they can be heard. */
+/** Maximum number of boards asked in one round only for calibration. */
 const maxCalibrated = 50;
 /**
- * For each path, the number of boards that are asked as controls in each round, among those that can be heard by it.
+ * For each path, the number of boards that are asked as controls in each round, among those that answered by it.
  */
 const controlsPerPath = 2;
-/** Maximum number of silent boards for which everyone on their networks is asked in one round. */
+/** Maximum number of silent boards for which a question is broadcast in one round. */
 const maxEveryone = 16;
-/** How often everyone is asked for a board whose silence is shown: it may have been off the LAN when it got its address. */
+/** How often a question is broadcast for a board whose silence is shown: it may rejoin the LAN with a new address. */
 const everyoneAgain: Millis = 60_000;
 /** How many announcements are read in one round at least, and in how many rounds those of the largest site are. */
 const minRead = 200;
@@ -91,8 +91,8 @@ const maxControls = 16;
 const maxGateways = 8;
 
 /**
- * Asks boards on the LAN while this board leads: each board once an hour, to learn which ones can be heard, and the
- * silent ones in every round. At all other times, it sends nothing and has no port open. LAN answers, and the counts of
+ * Asks boards on the LAN while this board leads: each board once an hour, for calibration, and the silent ones in every
+ * round. At all other times, it sends nothing and has no port open. LAN answers, and the counts of
  * unanswered questions, are kept while a board is in doubt.
  */
 export class Questioner {
@@ -107,8 +107,8 @@ export class Questioner {
   /** The last rounds, if no board answered in any of them. */
   #alone = noneCounted;
   /**
-   * The paths on which, in the latest rounds, neither a gateway nor any board that was heard by that path before
-   * answered.
+   * The paths on which, in the latest rounds, neither a gateway nor any board that answered by that path before
+   * has answered.
    */
   #dead: ReadonlyMap<string, DeadPath> = new Map();
   #round: Round | undefined;
@@ -116,7 +116,7 @@ export class Questioner {
   #answering: ReadonlySet<string> = new Set();
   /** The boards in doubt that left their last question unanswered. */
   readonly #unanswering = new Set<string>();
-  /** When everyone was asked for them; the one asked longest ago comes first. */
+  /** When a question was broadcast for them; the one for which that is longest ago comes first. */
   readonly #everyoneAsked = new Map<string, Instant>();
   #doubted: ReadonlySet<string> = new Set();
   /** The addresses of silent boards that another board announces as well, as far as the announcements were read. */
@@ -247,7 +247,7 @@ export class Questioner {
       void this.#deps.askGateway(path).then((answers) => answers && gateways.add(path));
   }
 
-  /** The boards for which everyone is asked in this round, because they left their last question unanswered. */
+  /** The boards for which a question is broadcast in this round, because they left their last one unanswered. */
   #unheard(silent: readonly AnnouncedBoard[], now: Instant): readonly AnnouncedBoard[] {
     const askedAt = (board: string): number => this.#everyoneAsked.get(board)?.mono ?? Number.NEGATIVE_INFINITY;
     const isDue = (board: string): boolean =>
@@ -257,9 +257,9 @@ export class Questioner {
   }
 
   /**
-   * Asks everyone on the networks of a board and on those where it was heard: its address, or this machine's, may have
-   * changed while it could not announce a new one. Networks within each board, such as container bridges, are left out.
-   * Returns the paths by which a question was sent.
+   * Broadcasts a question on the networks of a board and on those where it answered: its address, or this machine's, may
+   * have changed while it could not announce a new one. Networks within each board, such as container bridges, are left
+   * out. Returns the paths by which a question was sent.
    */
   #askEveryone(one: AnnouncedBoard, own: ReadonlySet<string>, now: Instant): ReadonlySet<string> {
     const paths = new Set(this.#wayTo(one, own, now).near.filter(isDirect));
@@ -415,7 +415,7 @@ export class Questioner {
     return chosen;
   }
 
-  /** The boards to ask only to learn whether they can be heard. */
+  /** The boards to ask only for calibration. */
   #due(targets: QuestionTargets, now: Instant): readonly string[] {
     const { calibration } = this.#deps;
     const due: string[] = [];

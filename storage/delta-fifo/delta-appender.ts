@@ -17,7 +17,7 @@ export class DeltaAppender<T extends StoredObject> {
     readonly journal: Journal;
     readonly table: ObjectTable<T>;
     readonly deltasPerObject: number;
-    /** True if nothing was queued before this group, so that the journal need not be read. */
+    /** True if nothing was queued before this group and the journal need not be read. */
     readonly isEmpty: boolean;
   }) {
     this.#journal = deps.journal;

@@ -237,7 +237,7 @@ export class ObjectTable<T extends StoredObject> {
     this.#decoded.clear();
   }
 
-  /** After a failed transaction, forgets what may be the result of writes that were rolled back. */
+  /** Invalidates the caches after a failed transaction, because they may reflect writes that were rolled back. */
   dropCaches(): void {
     this.#size = undefined;
     this.#decoded.clear();

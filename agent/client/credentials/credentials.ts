@@ -10,7 +10,7 @@ export interface Access {
   readonly proxy: URL | undefined;
   /** The Authorization header for a request sent now; undefined if it needs none. */
   authorization(): Promise<string | undefined>;
-  /** Set by `authorization` if the files or the client certificate have changed, so that a new connection is needed. */
+  /** Set by `authorization` if the files or the client certificate have changed and a new connection is needed. */
   readonly outdated: boolean;
   /** Called after a 401 response: discards cached credentials, so that they are fetched again. */
   refused(): void;

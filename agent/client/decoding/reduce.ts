@@ -21,7 +21,7 @@ const maxPieces = 100_000;
 export const keepMembers = (text: string, kept: MemberFilter): string | undefined => new Reducer(text).all(kept);
 
 /**
- * Like `keepMembers`, for a text that may be cut off anywhere: keeps its complete members, and adds the missing
+ * Like `keepMembers`, for a text that may be truncated anywhere: keeps its complete members, and adds the missing
  * brackets.
  */
 export const reducedHead = (text: string, kept: MemberFilter): string | undefined => new Reducer(text).beginning(kept);

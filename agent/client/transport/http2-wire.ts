@@ -256,7 +256,7 @@ export class Http2Wire implements Wire {
     if (++this.#unanswered >= muteAfter) this.#ping();
   }
 
-  /** Exchanges in flight are abandoned now, so that they are retried elsewhere. Open watches continue. */
+  /** Abandons the exchanges in flight, so that they are retried on another connection. Open watches continue. */
   #becomeMute(): void {
     if (this.#isMute) return;
     this.#isMute = true;

@@ -6,7 +6,7 @@ import { readArguments } from "./arguments.ts";
 import type { Refusal } from "./refusal.ts";
 import { rejection } from "./refusal.ts";
 
-/** Grammar of id and name in a topic: without characters that have a meaning in topic filters or logs. */
+/** Grammar of an id and a name in a topic. Excludes characters that are special in topic filters or logs. */
 export const idPattern = /^[A-Za-z0-9_-]{1,64}$/;
 export const namePattern = /^[a-z][a-z-]{0,31}(\.[a-z][a-z-]{0,31})?$/;
 

@@ -45,8 +45,8 @@ export function leavingAsBroken(pod: Pod, board: Board | undefined): readonly Le
 export type PodsByBoard = ReadonlyMap<string, readonly Pod[]>;
 
 /**
- * The pods of a set by the board that they run on or were created for. Finished pods that are terminating are left out,
- * so that their board gets its next pod regardless of how long their deletion takes.
+ * The pods of a set by the board that they run on or were created for. Finished pods that are terminating are omitted:
+ * their board gets its next pod regardless of how long their deletion takes.
  */
 export function* podsByBoard(pods: readonly Pod[]): Steps<PodsByBoard> {
   const found = new Map<string, Pod[]>();

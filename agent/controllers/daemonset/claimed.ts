@@ -18,7 +18,7 @@ export interface Claimed {
 }
 
 /**
- * Reads the set's objects. Undefined if the API shows that the set was deleted or is being deleted, so that it must not
+ * Reads the set's objects. Undefined if the API shows that the set was deleted or is being deleted; it must then not
  * adopt anything.
  */
 export async function readClaimed(

@@ -18,8 +18,8 @@ export interface SetMemory {
   readonly readiness: DaemonReadiness | undefined;
   readonly backoffs: FailedBackoffs;
   /**
-   * When the API last reported that the namespace is terminating, so that nothing can be created; undefined if it never
-   * has.
+   * When the API last reported that the namespace is terminating, in which nothing can be created; undefined if it
+   * never has.
    */
   readonly closedAt: Instant | undefined;
   /** Keys of pods whose deletion met a conflict, because they changed after we read them. */

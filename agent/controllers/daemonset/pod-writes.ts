@@ -134,7 +134,7 @@ function eventText(
 
 const isNotAttempted = ({ name }: Error): boolean => name === "NotAttemptedError";
 
-/** Whether the namespace is terminating, so that nothing can be created in it any more. */
+/** Whether the namespace is terminating; nothing can be created in it any more. */
 export const isNamespaceEnding = (error: Error): boolean =>
   "causes" in error &&
   Array.isArray(error.causes) &&

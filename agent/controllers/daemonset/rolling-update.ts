@@ -59,7 +59,7 @@ interface Pair {
   readonly name: string;
   /** The board as the set sees it; undefined if its Node does not exist. */
   readonly board: Board | undefined;
-  /** Whether the board has two pods of the same template, so that the surplus is deleted first. */
+  /** Whether the board has two pods of the same template; the surplus one is deleted first. */
   readonly excess: boolean;
   readonly old: Found | undefined;
   readonly fresh: Found | undefined;

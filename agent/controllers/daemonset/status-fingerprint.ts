@@ -33,8 +33,8 @@ export function withOwnWrite(fingerprint: StatusFingerprint, outcomes: readonly 
 }
 
 /**
- * Whether only our own status write triggered this pass, so that the status is not written again. Changes of boards
- * alone then appear in the status with the next change of the set or its pods, as in kube-controller-manager.
+ * Whether only our own status write triggered this pass; the status is then not written again. Changes of boards alone
+ * therefore appear in the status with the next change of the set or its pods, as in kube-controller-manager.
  */
 export const isEcho = (
   before: StatusFingerprint | undefined,

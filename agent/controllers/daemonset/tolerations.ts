@@ -21,7 +21,7 @@ const withoutPodNetwork: readonly Toleration[] = [forGood(taintKeys.networkUnava
 
 /**
  * The template's tolerations, and those of every daemon pod. A toleration of every daemon pod replaces an equal one in
- * the template and has no tolerationSeconds, so that the pod stays permanently.
+ * the template and has no tolerationSeconds, so the pod stays permanently.
  */
 export function daemonTolerations(spec: PodSpec): readonly Toleration[] {
   const added = new Map(addedTo(spec).map((one) => [one.key, one]));

@@ -10,7 +10,7 @@ import { type BoardRecord, firstMemory, type SiteMemory } from "./memory.ts";
 export interface Recollection {
   /** The latest respites, oldest first. */
   readonly respites: readonly Respite[];
-  /** The boards that were silent while others were heard. */
+  /** The boards that were silent while others sent heartbeats. */
   readonly silences: PastSilences;
 }
 

@@ -160,7 +160,7 @@ async function readConflicts(
 }
 
 /**
- * The pods whose board was out of service at their last write or later. If the cache of Nodes may be older than that
+ * The pods whose board was out of service at their last write or later. If the cache of Nodes may be staler than that
  * write, it may lack the board's return, so the board's Node is read from the API. A board that we took out of service
  * ourselves is always read, with its Lease. A pod whose board could not be read waits for a later pass.
  */

@@ -307,9 +307,9 @@ function evict(
     : [];
   /*
    * A request may arrive long after it was sent, under another leader. Therefore, for our own taints, the target is
-   * only the version that was read. A taint of another client applies to every version, so that a constantly changing
-   * pod does not escape it; only the first deletion after a read requires that version, in case a toleration has been
-   * added since.
+   * only the version that was read. A taint of another client applies to every version; otherwise, a constantly
+   * changing pod would escape it. Only the first deletion after a read requires that version, in case a toleration has
+   * been added since.
    */
   const target = isOfVersion ? refTo(pods, pod) : refOf(pod);
   const marks = [...events, ...markDisrupted(pod, target, cause, now)];

@@ -9,7 +9,8 @@ export interface PodDeletion {
   /** Whether the last failure was a conflict: the API has a newer pod than the cache may show. */
   readonly metConflict: boolean;
   /**
-   * Whether the caches may be too old to delete the pod, so that the next pass reads it and its taints from the API.
+   * Whether the caches may be too stale to justify the deletion; the next pass then reads the pod and its Node's taints
+   * from the API.
    */
   readonly isDoubted: boolean;
 }
@@ -20,7 +21,7 @@ export interface PodDeletion {
  * event                                           | function    | sentAt    | failures | metConflict | isDoubted
  * ------------------------------------------------|-------------|-----------|----------|-------------|----------------
  * a window begins, or is loaded from the disk     | `notBegun`  | undefined | 0        | false       | false
- * the caches may be too old                       | `doubted`   |           |          |             | true
+ * the caches may be too stale                     | `doubted`   |           |          |             | true
  * a pass has read the pod and taints from the API | `reread`    |           |          |             | false
  * a pass sends it, or finds that the pod is gone  | `sent`      | now       |          |             |
  * the executor postpones it                       | `postponed` | undefined |          |             |
@@ -43,8 +44,8 @@ export const sent = (deletion: PodDeletion, now: Instant): PodDeletion => ({ ...
 export const postponed = (deletion: PodDeletion): PodDeletion => ({ ...deletion, sentAt: undefined });
 
 /**
- * For a taint that is not ours, the pod and its taints must be read from the API before the next attempt. The deletion
- * is marked as doubted here, because a separate pass for that would end the backoff.
+ * For a taint that is not ours, the pod and its Node's taints must be read from the API before the next attempt. The
+ * deletion is marked as doubted here, because a separate pass for that would end the backoff.
  */
 export const failed = (
   { failures }: PodDeletion,

@@ -17,13 +17,13 @@ import { finiteTimes, keyOfIdentity, type TolerationTime, tolerationTimeFor } fr
 
 export type EvictionSettings = Pick<NodeLifecycleSettings, "policy" | "gracePeriod">;
 
-/** The reason on which an eviction rests. */
+/** The basis of an eviction. */
 type Basis =
   /** An operator's confirmation that the board is dead. It holds only as long as the board is silent. */
   | "word"
   /** Our verdict that the board is silent. */
   | "verdict"
-  /** The report of the board's kubelet, which it may withdraw. */
+  /** Lifecycle taints that follow from what the kubelet reports, such as Ready=False; it may yet report otherwise. */
   | "report"
   /** A taint of another client, which is an order. */
   | "order";

@@ -12,8 +12,8 @@ import { onSilenceAnnotation } from "../../api/pods.ts";
  */
 
 /**
- * Drops all annotations but one, because tenants may write thousands. A drain needs the mirror-pod annotation, so it
- * lists the pods itself.
+ * Keeps only the on-silence annotation, because tenants may write thousands of others. A drain also needs the
+ * mirror-pod annotation, so it lists pods from the API instead of using the cache.
  */
 export const trimPod = ({ metadata, spec, status }: Pod): Pod => ({
   metadata: { ...trimMetadata(metadata, none), ...onSilence(metadata) },

@@ -19,8 +19,8 @@ export interface LeftOutObjectsDeps {
 const maxObjects = 100;
 
 /**
- * The objects of one resource that the cache has no room for. They are listed again once one of them fits; until then,
- * watches are short, so that this is checked every minute.
+ * The objects of one resource for which the cache has no room. They are listed again once one of them fits; until then,
+ * watches are kept short so that this is checked every minute.
  */
 export class LeftOutObjects {
   readonly #deps: LeftOutObjectsDeps;
