@@ -196,9 +196,12 @@ export class Candidacy {
   #endUnusedRest(now: Instant): void {
     const rest = this.#rest;
     if (!rest?.isOrdered || !this.#isResting(now) || this.#shownFree < maxTakeover(this.#deps.timing)) return;
-    this.#ambient.log.warn("the ordered rest ends early: no other board has taken the Lease", {
-      left: elapsed(now, rest.until),
-    });
+    this.#ambient.log.warn(
+      "the hold-off ordered with leader.step-down ends early: no other board has taken the Lease",
+      {
+        left: elapsed(now, rest.until),
+      },
+    );
     this.#endRest(rest);
   }
 

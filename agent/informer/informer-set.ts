@@ -106,7 +106,7 @@ export class InformerSet {
     const known = this.#informers.get(name);
     // Each resource name maps to an informer of that resource's type.
     if (known) return known as Informer<T>;
-    if (this.#isRunning) throw new Error(`an informer of ${name} was requested while the informers run`);
+    if (this.#isRunning) throw new Error(`an informer for ${name} was requested while the informers were running`);
     const informer = isByBoard(resource, this.#deps.scope) ? this.#openByBoard(resource) : this.#openWhole(resource);
     this.#informers.set(name, informer);
     return informer;
@@ -138,17 +138,17 @@ export class InformerSet {
   }
 
   /**
-   * Ends when the caches of these resources are filled and each of their watches has been connected at some time since
-   * the call, or when the signal aborts. A cache filled by an earlier run may still be a day old at that point: see
-   * `caughtUp`.
+   * Completes once the caches of these resources are filled and each of their watches has been connected at some time
+   * since the call, or when the signal aborts. A cache filled by an earlier run may still be a day old at that point:
+   * see `caughtUp`.
    */
   synced(resources: readonly Resource<KubeObject>[], signal: AbortSignal): CacheWait {
     return this.#eachOnce(resources, ({ health }) => health.connected, signal);
   }
 
   /**
-   * Ends when each of these caches has been found, at some time since the call, to include everything that happened
-   * before this run began, or when the signal aborts.
+   * Completes once each of these caches has caught up with the state at the beginning of this run, or when the signal
+   * aborts. The caches need not be current at the same moment: each must have been current once since the call.
    */
   caughtUp(resources: readonly Resource<KubeObject>[], signal: AbortSignal): CacheWait {
     return this.#eachOnce(resources, ({ isCurrent }) => isCurrent, signal);

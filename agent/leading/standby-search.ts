@@ -36,7 +36,7 @@ const page = 100;
 const maxReads = 32;
 
 /**
- * Searches the API for a board that stands by. A deaf leader needs this search, because its cache lacks later
+ * Searches the API for a standby. A deaf leader needs this search, because its cache lacks later
  * announcements of boards (docs/judgement.md#unwell-boards). Lists only metadata, and reads the Nodes that announce
  * themselves until one is ready, because a dead board does not withdraw its announcement. If the list fails, perhaps
  * for the same reason for which the leader is deaf, reads the Nodes in the cache one by one.
@@ -69,7 +69,7 @@ export class StandbySearch {
       return found === "none" ? undefined : found;
     } catch (error) {
       if (signal.aborted) return undefined;
-      log.warn("the list of Nodes does not show whether another board stands by", { error });
+      log.warn("cannot list the Nodes to find a standby; reading them one by one", { error });
       const found = await this.#read(limit.signal);
       this.#next = shifted(clock.now(), retryPeriod);
       return found;
@@ -114,7 +114,8 @@ export class StandbySearch {
         const peer = peerOf(await client.get(nodes, { name }, signal));
         if (standingBy([peer]) !== undefined) return peer;
       } catch (error) {
-        if (!isNotFound(error)) this.#ambient.log.debug("cannot read whether a board stands by", { name, error });
+        if (!isNotFound(error))
+          this.#ambient.log.debug("cannot read the Node to check whether its board is a standby", { name, error });
       }
     }
     return undefined;

@@ -45,7 +45,10 @@ export interface ProcessView {
   readonly previous: Ending | undefined;
 }
 
-/** The status file of a process, until a configuration change moves it. */
+/**
+ * Creates the process's status file for this configuration. Each run of the agent creates another one, which continues
+ * from `before`.
+ */
 export function processStatus(
   ambient: Ambient,
   parts: {
@@ -136,7 +139,7 @@ const asideProblem = ({ file, why }: NonNullable<OpenedState["setAside"]>): Prob
     type: "StateSetAside",
     severity: "warning",
     message: `state.db was damaged${cause} and is now ${file}`,
-    hint: "running toleration times started over, and unsent messages, answers to commands and reasons of decisions are lost; the old file is kept for inspection",
+    hint: "running toleration times started over, and unsent messages, answers to commands and the reasons for decisions are lost; the old file is kept for inspection",
   };
 };
 
@@ -148,12 +151,12 @@ export const lossProblems = (loss: AgentRun["stateLoss"]): readonly ProblemPart[
         {
           type: "StateLost",
           severity: "warning",
-          message: `state.db was ${loss} while the agent was using it; everything that the agent has stored since it started is lost when it ends`,
-          hint: "find out which program did this, then restart the service; its new state.db will be empty, so running toleration times start over, and unsent messages, answers to commands and reasons of decisions are lost",
+          message: `state.db was ${loss} while the agent was using it; its contents will be lost when the agent stops or reloads`,
+          hint: "find out which program did this, then restart the service; its new state.db will be empty, so running toleration times start over, and unsent messages, answers to commands and the reasons for decisions are lost",
         },
       ];
 
-/** The problem to show if no agent runs, or if it runs with its state in memory. */
+/** The problem to show if no agent is running, or if it is running with its state in memory. */
 function ends({ failure, isHeld, life }: ProcessView): readonly ProblemPart[] {
   if (!failure) return [];
   const { message, hint } = userMessageOf(failure.error);

@@ -44,7 +44,7 @@ function clockProblems({ clock }: Parts): readonly ProblemPart[] {
       type: "ClockSkew",
       severity: "warning",
       message: `this board's clock is ${formatDuration(Math.abs(skew))} ${skew > 0 ? "behind" : "ahead of"} the API server's`,
-      hint: "timedatectl timesync-status; certificates may be refused until the clock is right",
+      hint: "check time synchronisation (timedatectl timesync-status); certificates may be refused until the clock is right",
     },
   ];
 }

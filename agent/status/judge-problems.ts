@@ -52,7 +52,7 @@ export const deafProblem = (since: Instant, now: Instant): ProblemPart => ({
   type: "LeaderDeaf",
   severity: "critical",
   message: `this board leads, and its watches of boards have delivered nothing new since ${timeOf(since, now)}, although the API server responds: boards that fall silent or return may go unnoticed`,
-  hint: "another board takes over if one stands by; look for a faulty API server: kubectl get --raw '/readyz?verbose' on each of them",
+  hint: "if there is a standby, it takes over; look for a faulty API server: kubectl get --raw '/readyz?verbose' on each of them",
 });
 
 /** The problem of a leader that receives heartbeats, but whose requests of one kind all fail. */
@@ -60,7 +60,7 @@ export const unableProblem = ({ kind, since, error }: Failing, now: Instant): Pr
   type: "LeaderUnable",
   severity: "warning",
   message: `this board leads, and none of its requests to ${kind} has succeeded since ${timeOf(since, now)}: ${error.message}`,
-  hint: "another board takes over if the API server is at fault and a board stands by; look for a faulty API server: kubectl get --raw '/readyz?verbose' on each of them",
+  hint: "if the API server is at fault and there is a standby, it takes over; look for a faulty API server: kubectl get --raw '/readyz?verbose' on each of them",
 });
 
 /** The problem of a leader whose process does not run long enough at a time to judge boards. */
@@ -84,7 +84,7 @@ export const isolatedProblem = ({ path, since }: Isolated, now: Instant): Proble
   type: "LeaderIsolated",
   severity: "warning",
   message: `this board leads, and none of the boards that it heard on the LAN by ${path} has answered there since ${timeOf(since, now)}, nor has the gateway: silent boards that still run may lose their pods after judgement.unprovenHold`,
-  hint: "another board takes over if one stands by; check this board's network port, cable and switch, and its firewall",
+  hint: "if there is a standby, it takes over; check this board's network port, cable and switch, and its firewall",
 });
 
 /** The problem of a leader whose questions on the LAN running boards no longer answer. */

@@ -109,7 +109,7 @@ export function integer(bytes: Buffer, at: number, end: number): number {
     if (byte < 0x80) return value <= Number.MAX_SAFE_INTEGER ? value : long(bytes, at, next);
     weight *= 128;
   }
-  throw new ProtobufError("a number is longer than ten bytes or cut off");
+  throw new ProtobufError("a varint is longer than ten bytes or truncated");
 }
 
 function long(bytes: Buffer, first: number, last: number): number {

@@ -185,7 +185,7 @@ export const durableTimers = (boot: string): Durable<EvictionTimer | undefined> 
   },
   load(text, now) {
     const written: unknown = JSON.parse(text);
-    if (!isWritten(written)) throw new Error("not a timer of this version");
+    if (!isWritten(written)) throw new Error("the stored timer is malformed or has an unknown format version");
     const { uid, board, length, taints, backAfter } = written;
     const [origin, ran] =
       written.boot === boot

@@ -33,7 +33,7 @@ export function neededPermissions(config: Config): readonly Need[] {
 }
 
 const ofOwnNode =
-  "this board does not report on its Node how it is, whether it stands by, and where it answers on the LAN, and board.cordon is refused";
+  "this board cannot report its health, its standby state and its LAN addresses on its Node, and board.cordon is refused";
 const ofVolumes = "pods are evicted from silent boards even if their volumes bind them there";
 
 function rules({ controllers, daemonSet, judgement, leader, site }: Config): readonly Rule[] {

@@ -32,7 +32,7 @@ const maxReplay: Millis = 60_000;
  */
 export class WatchResumption {
   readonly #proof: PositionProof | undefined;
-  /** True if the watch was interrupted or has not begun, so that the server may have another history by now. */
+  /** True if the watch was interrupted or has not begun; the server may have a different history by now. */
   #isBroken = true;
   /** Where the next watch begins, and which events it must replay first. Empty if it begins at the stored position. */
   #start: Partial<Resumption> = {};
@@ -81,9 +81,7 @@ export class WatchResumption {
     return () => abandoned?.removeEventListener("abort", abandon);
   }
 
-  /**
-   * Returns false if the stored state cannot be proven, so that it must be replaced with a list of the newest state.
-   */
+  /** Returns false if the stored state cannot be proven and must be replaced with a list of the newest state. */
   async prove(position: string | undefined, signal: AbortSignal): Promise<boolean> {
     if (!this.#isBroken && this.#proof?.trail.isOfChain !== false) return true;
     this.#start = {};
@@ -138,7 +136,10 @@ export class WatchResumption {
   ended(age: Millis, what: string): void {
     if (!this.isReplaying) return;
     this.#isBroken = true;
-    if (age >= maxReplay) throw new OtherHistoryError(`${what}: the server did not send the same events again`);
+    if (age >= maxReplay)
+      throw new OtherHistoryError(
+        `${what}: the server did not replay all events that were received before the interruption`,
+      );
   }
 }
 

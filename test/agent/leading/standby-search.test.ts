@@ -118,7 +118,7 @@ test.each(["never", "with errors"] as const)(
       "get pi-5 briefly",
       "get pi-5",
     ]);
-    expect(JSON.stringify(site.log)).toContain("the list of Nodes does not show whether another board stands by");
+    expect(JSON.stringify(site.log)).toContain("cannot list the Nodes to find a standby");
   },
 );
 

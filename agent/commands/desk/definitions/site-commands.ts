@@ -20,7 +20,7 @@ function whereProblem({ scope = "site", target }: Where): ArgumentProblem | unde
   if (scope === "site") {
     return target === undefined
       ? undefined
-      : { field: "/args/target", message: "scope site takes no target: leave it out" };
+      : { field: "/args/target", message: "must be omitted: scope site has no target" };
   }
   return target === undefined ? { field: "/args/target", message: `must name the ${scope}` } : undefined;
 }
@@ -32,7 +32,7 @@ const scopeOf = ({ scope = "site", target = "" }: Where): FreezeScope =>
 const boardProblem = ({ board }: { readonly board?: string }, scope: string): ArgumentProblem | undefined => {
   if (scope === "site" && board === undefined) return { field: "/args/board", message: "must name the board" };
   if (scope !== "site" && board !== undefined)
-    return { field: "/args/board", message: "a command sent to a board is for that board: leave its name out" };
+    return { field: "/args/board", message: "must be omitted: a command sent to a board applies to that board" };
   return undefined;
 };
 
