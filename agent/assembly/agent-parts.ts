@@ -360,7 +360,7 @@ export function standingProblems(
   // Right after this board released the Lease, it has not read yet whether another one has taken it.
   const isLedByOther = !isLeaderless && holder !== undefined && holder !== identity;
   const known = isLedByOther ? "another board is leading" : "no other board has taken the Lease yet";
-  const meanwhile = isUnknown ? "whether another board leads is not known here now" : known;
+  const meanwhile = isUnknown ? "this board does not know at present whether another one leads" : known;
   // Once the Lease has been read as free, `orderedUntil` is the time at which the order counts as pointless.
   const end = isLeaderless && !isUnknown ? "at that time" : "earlier";
   const ending =

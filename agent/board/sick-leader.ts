@@ -33,7 +33,7 @@ export function reasonToStepDown(
 ): string | undefined {
   if (sickness === undefined || elapsed(sickness.since, now) < sickFor) return undefined;
   const other = standingBy(peers);
-  return other && `${sickness.why} for ${formatDuration(elapsed(sickness.since, now))}, and ${other} stands by`;
+  return other && `${sickness.why} for ${formatDuration(elapsed(sickness.since, now))}, and ${other} is a standby`;
 }
 
 /**

@@ -180,7 +180,7 @@ export class Candidacy {
       try {
         this.storeRest(tooLate, rest.duration);
       } catch (error) {
-        log.warn("cannot store for how long this board does not stand for election", { error });
+        log.warn("cannot store how long this board must not stand for election", { error });
         this.rest(tooLate, rest.duration);
       }
     } else if (rest?.do === "begin") this.rest(tooLate, rest.duration);

@@ -301,11 +301,11 @@ export class LeaderElector {
   #failed(error: unknown, period: Millis): Millis {
     const { clock, log } = this.#ambient;
     if (isOvertaken(error)) {
-      log.debug("another board was faster", { error });
+      log.debug("another board acquired the Lease first", { error });
       return this.#pace.afterOvertaken(period);
     }
     const isFirst = this.#failure === undefined;
-    if (isFirst) log[isOfLink(error) ? "debug" : "warn"]("lease not taken", { error, hint: hintOf(error) });
+    if (isFirst) log[isOfLink(error) ? "debug" : "warn"]("lease not acquired", { error, hint: hintOf(error) });
     this.#failure = { error, at: clock.now() };
     return this.#pace.afterFailure(period, { isFirst });
   }

@@ -348,7 +348,7 @@ export class TermWork {
    */
   #isolation(): Sickness | undefined {
     const { path, since } = this.#deps.questioner?.isolation ?? {};
-    return since && { why: `it has heard no other board on the LAN by ${path}`, since };
+    return since && { why: `no other board has answered it on the LAN via ${path}`, since };
   }
 
   /** Why this leader should step down because it does not run long enough at a time to judge boards. */

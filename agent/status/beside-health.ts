@@ -104,7 +104,7 @@ export function holdProblems({ holds, now }: Parts): readonly ProblemPart[] {
       return { type: "EvictionFrozen", subject, severity: "info", message, hint };
     }),
     ...pauses.map(({ controller, until, by, reason }): ProblemPart => {
-      const message = `${controller} does nothing ${reported(until, by, reason)}`;
+      const message = `${controller} is paused ${reported(until, by, reason)}`;
       const hint = `to resume it: siteward cmd controllers.resume '${JSON.stringify({ controller })}' --reason TEXT`;
       return { type: "ControllerPaused", subject: controller, severity: "info", message, hint };
     }),

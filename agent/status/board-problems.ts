@@ -78,7 +78,7 @@ function cutOffText({ count, some }: NamedBoards, now: Instant): string {
   const names = some.map(
     (board) => `${board.name} (${whenOf(board, now)}, ${runningTexts[board.witness ?? "lan"].several})`,
   );
-  return `${count} boards do not reach the API but run, so their pods stay: ${listed(names, count)}`;
+  return `${count} boards cannot reach the API but are running, so their pods stay: ${listed(names, count)}`;
 }
 
 const runningTexts: Readonly<

@@ -75,7 +75,7 @@ function linkProblems({ api, clock, now }: Parts): readonly ProblemPart[] {
 
 /** If the clock is wrong, valid certificates and tokens appear invalid, and renewing them does not help. */
 const clockFirst =
-  "this board's clock has not been set since boot: compare it with date -u, and wait for timedatectl timesync-status or set it";
+  "this board's clock has not been set since boot: compare it with date -u; set it, or wait until it is synchronised (timedatectl timesync-status)";
 
 interface LinkText extends Pick<ProblemPart, "type" | "severity"> {
   /** The time in which this board evicts nothing, as a clause. */
@@ -126,7 +126,7 @@ function leaderProblems({ leader, api, now }: Parts): readonly ProblemPart[] {
       {
         type: "NoLeader",
         severity: "warning",
-        message: `${what} (for ${formatDuration(without)} now), and no board leads the site until another one takes it over`,
+        message: `${what} (for ${formatDuration(without)} now), and the site has no leader until a board acquires the Lease`,
         hint: "this takes up to two lease durations; if the problem persists, run siteward status on the other boards",
       },
     ];
@@ -175,7 +175,7 @@ function watchProblems({ watches = [], api }: Parts): readonly ProblemPart[] {
         message: `${resource}: ${silence}; until the watch recovers, ${
           /^(nodes|leases)\b/.test(resource)
             ? "no board is judged by its silence"
-            : "the controllers may act on outdated objects"
+            : "the controllers may act on stale objects"
         }`,
         hint: "the agent reopens the watch by itself; if the problem persists, check the link",
       });
@@ -185,7 +185,7 @@ function watchProblems({ watches = [], api }: Parts): readonly ProblemPart[] {
         type: "CacheBehind",
         subject: resource,
         severity: "warning",
-        message: `${resource}: received changes have been waiting for ${formatDuration(behindMs)}; until they are applied, the controllers act on older objects`,
+        message: `${resource}: received changes have been waiting for ${formatDuration(behindMs)}; until they are applied, the controllers act on stale objects`,
         hint: "there are more changes than this board can apply: siteward journal tail shows the waiting objects, kubectl get --watch how often they change",
       });
     }
@@ -279,7 +279,7 @@ function valveProblem(
   now: Instant,
 ): ProblemPart {
   const isShared = acts < limit - kept && boards < mostBoards;
-  const details = [...(kept > 0 ? [`${kept} of these for taints only`] : []), ...usageTexts(usedBy)];
+  const details = [...(kept > 0 ? [`${kept} of the ${limit} are reserved for taints`] : []), ...usageTexts(usedBy)];
   const reasons = [
     isUnknown
       ? "the acts of the last hour are unknown, because the site's Lease did not contain them"

@@ -83,7 +83,7 @@ interface Isolated {
 export const isolatedProblem = ({ path, since }: Isolated, now: Instant): ProblemPart => ({
   type: "LeaderIsolated",
   severity: "warning",
-  message: `this board leads, and none of the boards that it heard on the LAN by ${path} has answered there since ${timeOf(since, now)}, nor has the gateway: silent boards that still run may lose their pods after judgement.unprovenHold`,
+  message: `this board leads, and none of the boards that answered it on the LAN via ${path} before has done so since ${timeOf(since, now)}, nor has the gateway: silent boards that still run may lose their pods after judgement.unprovenHold`,
   hint: "if there is a standby, it takes over; check this board's network port, cable and switch, and its firewall",
 });
 
@@ -91,7 +91,7 @@ export const isolatedProblem = ({ path, since }: Isolated, now: Instant): Proble
 export const quietProblem = ({ path, since }: Isolated, now: Instant): ProblemPart => ({
   type: "LanQuiet",
   severity: "warning",
-  message: `this board leads, and the boards that it heard on the LAN by ${path} have not answered there since ${timeOf(since, now)}, although they run: if a board loses its link to the API server, this one cannot tell whether it runs`,
+  message: `this board leads, and the boards that answered it on the LAN via ${path} before have not done so since ${timeOf(since, now)}, although they are running: if one loses its link to the API server, this board cannot tell whether it still runs`,
   hint: "check this board's network port, cable and switch, and the firewalls; siteward doctor tries the LAN",
 });
 

@@ -76,7 +76,7 @@ describe.skipIf(missingAssets() || !canMount())("a leader whose supply voltage d
       60,
       () => agents[0]?.log().slice(-1500) ?? "",
     );
-    expect(agents[0]?.log()).toMatch(/undervolted for \S+, and board-0001 stands by/);
+    expect(agents[0]?.log()).toMatch(/undervolted for \S+, and board-0001 is a standby/);
     await rest(10);
     expect(second.leads).toBe(true);
     expect(agents[0]?.status()?.health.conditions.map(({ type }) => type)).toContain("UnderVoltage");

@@ -40,7 +40,7 @@ describe.skipIf(missingAssets())("a leader whose process is stopped for 1.3 s in
       60,
       () => first.log().slice(-1500),
     );
-    expect(first.log()).toMatch(/its process has been stopped again and again for \S+, and board-0001 stands by/);
+    expect(first.log()).toMatch(/its process has been stopped again and again for \S+, and board-0001 is a standby/);
     const isTainted = async () => (await site.taints(3)).some((taint) => taint.includes("unreachable:NoExecute"));
     await until("the dead board is tainted", isTainted, 60);
     ends.abort();

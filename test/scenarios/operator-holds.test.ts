@@ -615,7 +615,7 @@ describe("a leader whose watches fail while it renews the Lease", () => {
     await site.run(minute);
     expect(site.leader).toBe(first);
     await site.untilLed(first.plate.name);
-    expect(first.agent?.agent.elector.view().ended?.why).toMatch(/^its watches of boards have .* stands by$/);
+    expect(first.agent?.agent.elector.view().ended?.why).toMatch(/^its watches of boards have .* is a standby$/);
     await site.run(3 * minute);
     expect(site.taints(victim.plate.name)).toContain("unreachable:NoSchedule");
   });
@@ -640,7 +640,7 @@ describe("a leader whose watches fail while it renews the Lease", () => {
     await site.untilLed(first.plate.name);
     expect(site.leader).toBe(to);
     const why = first.agent?.agent.elector.view().ended?.why;
-    expect(why).toMatch(new RegExp(`^its watches of boards have .* ${to.plate.name} stands by$`));
+    expect(why).toMatch(new RegExp(`^its watches of boards have .* ${to.plate.name} is a standby$`));
   });
 
   test("leaves it even if Nodes can only be read one at a time and the standby announced itself late", async () => {
@@ -666,7 +666,7 @@ describe("a leader whose watches fail while it renews the Lease", () => {
     await site.run(minute);
     first.agentEdge.impair({ is: "watches stalled" }, "late");
     await site.untilLed(first.plate.name);
-    expect(first.agent?.agent.elector.view().ended?.why).toMatch(/^its watches of boards have .* stands by$/);
+    expect(first.agent?.agent.elector.view().ended?.why).toMatch(/^its watches of boards have .* is a standby$/);
   });
 
   test.each<[string, Impairment]>([

@@ -279,7 +279,8 @@ export function incomplete(
 ): Refusal | undefined {
   const definition = allCommands.get(envelope.name);
   const isChange = definition !== undefined && isMutating(definition);
-  if (isChange && envelope.reason === undefined) return missing("reason", "a command that changes something needs one");
+  if (isChange && envelope.reason === undefined)
+    return missing("reason", "a command that changes something needs a reason");
   if (origin === "local") return undefined;
   // Without an expiry or a counter, a recorded command could be replayed at any time.
   if (isChange && signature && envelope.exp === undefined && envelope.ctr === undefined)
@@ -291,7 +292,7 @@ export function incomplete(
       "a signed command for a site needs a counter, so that the next leader does not accept it again",
     );
   return expirySeconds === undefined || expirySeconds * 1000 > maxLifetime
-    ? rejection(428, "expiry-required", "the message needs an expiry of at most one day")
+    ? rejection(428, "expiry-required", "the message needs an expiry interval of at most one day")
     : undefined;
 }
 

@@ -18,7 +18,9 @@ const written = text({
 
 const timestamp = optional(
   mapped(written, (value, problems) =>
-    readTime(value) === undefined ? problems.add({ is: "against a rule", message: "is not an existing day" }) : value,
+    readTime(value) === undefined
+      ? problems.add({ is: "against a rule", message: "names a day that does not exist" })
+      : value,
   ),
 );
 

@@ -184,7 +184,7 @@ export class Executions {
 }
 
 /** Nothing more is sent for the command, but requests that were already sent cannot be recalled. */
-const mayFollow = "the command exceeded its time limit; what it had sent by then may still take effect";
+const mayFollow = "the command exceeded its time limit; requests that it had sent by then may still take effect";
 
 const isDone = (end: Effect | "the next process" | undefined): boolean =>
   typeof end === "object" && end.outcome === "done";

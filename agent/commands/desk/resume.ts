@@ -104,7 +104,7 @@ const mayStillLead = ({ standing: { leader } }: DeskState, board: string): boole
   leader === undefined || leader === board;
 
 const perhapsUndone =
-  "the agent stopped before the command ended, and a later order about the board may have been carried out since: look at the board, and repeat the command if it still applies";
+  "the agent stopped before the command ended, and a later command for the board may have been carried out since: check the board, and repeat the command if it is still wanted";
 
 const answer = (outcome: CommandOutcome): Fate => ({ do: "answer", outcome });
 

@@ -95,6 +95,6 @@ const unsettled = (board: string, cordoned: boolean): Effect => ({
   outcome: "failed",
   code: 503,
   error: "unsettled",
-  message: `${board} is ${cordoned ? "cordoned" : "not cordoned"}, but an earlier order to ${cordoned ? "uncordon" : "cordon"} it was sent and not answered, and may still take effect: repeat this command in a few minutes, or in 20 minutes if the board is silent`,
+  message: `${board} is ${cordoned ? "cordoned" : "not cordoned"}, but an earlier order to ${cordoned ? "uncordon" : "cordon"} it got no response and may still take effect: repeat this command in a few minutes, or in 20 minutes if the board is silent`,
   result: { board, cordoned },
 });

@@ -89,7 +89,7 @@ const overruled: Ending = { ...uncordoned, message: "board.uncordon ended the dr
 const replaced: Ending = {
   code: 409,
   error: "board-replaced",
-  message: "the Node was deleted, and another one has its name",
+  message: "the Node was deleted, and another one was created with its name",
 };
 // The board stays cordoned: evicted pods must not return during maintenance.
 const cancelled: Ending = { code: 499, error: "cancelled", message: "cancelled; the board stays cordoned" };
@@ -369,7 +369,7 @@ export class BoardDrain {
   #beforeCordon(ending: Ending): Ending {
     const what = ending === cancelled ? "the drain was cancelled" : "the time limit passed";
     const rest = this.#cordons.mayFollow(this.#board)
-      ? "but a write to its Node was sent and not answered, and may still take effect"
+      ? "but a write to its Node got no response and may still take effect"
       : "and nothing was changed";
     return { ...ending, message: `${what} before the board was cordoned, ${rest}` };
   }

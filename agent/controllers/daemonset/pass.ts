@@ -50,7 +50,7 @@ export interface SetPass {
   readonly refused: boolean;
   /** Events about the pod writes, emitted with the status. */
   readonly events: readonly Action[];
-  /** When the next pass is due, even without a change; undefined if only a change requires it. */
+  /** After how long to run again, even without a change; undefined if only a change requires it. */
   readonly recheck: Millis | undefined;
 }
 

@@ -22,7 +22,7 @@ export async function agentState({
     : fail(`the agent does not respond (${why})`, `${look}; systemd's watchdog restarts it if it hangs`);
 }
 
-const look = "systemctl status siteward and journalctl -u siteward -n 50";
+const look = "See systemctl status siteward and journalctl -u siteward -n 50";
 
 const neverRan = skip("there is no status of an agent: it has not run on this board since the last boot");
 

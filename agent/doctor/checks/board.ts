@@ -22,7 +22,7 @@ export function boardProfile(profile: Profile | undefined, read: ReadFact, dropI
   if (dropIn !== undefined && !dropIn.includes(`MemoryMax=${profile.runtime.memoryMaxMiB}M`))
     return warn(
       `the unit was set up for another board; this one is ${profile.id} (${has})`,
-      "siteward profile apply, then systemctl daemon-reload && systemctl restart siteward",
+      "Run siteward profile apply, then systemctl daemon-reload && systemctl restart siteward.",
     );
   if (isGeneric && first !== undefined) return info(`no profile matches this board (${has}); ${profile.id} is used`);
   return ok(`${profile.id} (${has})`);

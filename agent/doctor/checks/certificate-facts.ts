@@ -20,7 +20,7 @@ export function checkLifetime(what: string, pem: string, now: Instant): CheckRes
   const [begin, end] = [Date.parse(certificate.validFrom), Date.parse(certificate.validTo)];
   const clock = "If the certificate should be valid, this board's clock may be wrong (clock.sync).";
   if (end < now.wall) return fail(`${what} expired on ${isoTime(end).slice(0, 10)}`, `Issue a new one. ${clock}`);
-  if (begin > now.wall) return fail(`${what} is valid only from ${isoTime(begin).slice(0, 16)}Z on`, clock);
+  if (begin > now.wall) return fail(`${what} is not valid before ${isoTime(begin).slice(0, 16)}Z`, clock);
   const left = end - now.wall;
   if (left < endsSoon) return warn(`${what} expires in ${formatDuration(left)}`, "Issue a new one in time.");
   return ok(`${what} is valid until ${isoTime(end).slice(0, 10)}`);

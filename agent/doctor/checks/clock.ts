@@ -16,7 +16,7 @@ export async function clockSync({ files, program }: Patient): Promise<CheckResul
   if (asked?.stdout.trim() === "yes") return ok("set by an NTP client");
   return warn(
     "the clock has not been set since boot, so certificates and times in commands cannot be checked reliably",
-    "timedatectl set-ntp true; without internet access, set a time server of the site in /etc/systemd/timesyncd.conf (NTP=)",
+    "Run timedatectl set-ntp true; without internet access, set a time server of the site in /etc/systemd/timesyncd.conf (NTP=)",
   );
 }
 
@@ -39,6 +39,6 @@ export function checkSkew(ahead: Millis): CheckResult {
   const size = Math.abs(ahead);
   if (size <= clockSkewLimits.reported) return ok("this board and the API server agree within 30s");
   const message = `this board's clock is ${formatDuration(size)} ${ahead < 0 ? "behind" : "ahead of"} the API server's`;
-  const hint = "timedatectl timesync-status; if this board is right, check the API server's clock";
+  const hint = "Check timedatectl timesync-status; if this board's clock is right, check the API server's clock";
   return size > clockSkewLimits.grave ? fail(message, hint) : warn(message, hint);
 }

@@ -34,7 +34,7 @@ async function checkKubeCredentials(patient: Patient, config: Config): Promise<r
   if (certificate) found.push(checkLifetime("the client certificate of the kubeconfig", certificate, now(patient)));
   const authority = access?.tls.ca;
   if (authority) found.push(...expiring("the certificate authority of the kubeconfig", authority, patient));
-  return found.length > 0 ? found : [ok(file === undefined ? "the pod's service account" : `${file} is good`)];
+  return found.length > 0 ? found : [ok(file === undefined ? "the pod's service account" : `${file} is valid`)];
 }
 
 /** The problems of an authority's certificate. A valid one is not reported. */

@@ -36,12 +36,12 @@ export async function nodeJudge(patient: Patient): Promise<CheckResult> {
   const { nodeLifecycle, taintEviction, podGC } = config.controllers;
   if (isWholeShadow(config))
     return ok(
-      "in shadow mode this agent writes nothing, so another program may judge the boards, and one should: kube-controller-manager, with its node-lifecycle-controller and taint-eviction-controller",
+      "in shadow mode this agent writes nothing, so another program should judge the boards: kube-controller-manager, with its node-lifecycle-controller and taint-eviction-controller",
     );
   if (nodeLifecycle.mode === "shadow")
     return info(
       `controllers.nodeLifecycle.mode is shadow, so another program has to judge the boards, but taintEviction is ${taintEviction.mode} and podGC ${podGC.mode}`,
-      "Let each kind of work have exactly one program: a controller that acts here must be turned off in kube-controller-manager, and one in shadow mode must run there.",
+      "Each kind of work must be done by exactly one program: a controller that acts here must be turned off in kube-controller-manager, and one in shadow mode must run there.",
     );
   if (nodeLifecycle.mode !== "act")
     return skip("controllers.nodeLifecycle.mode is not act: another program judges the boards");

@@ -83,7 +83,8 @@ export function checkConflict(seen: readonly ObservedLease[], status: Status | u
     );
   }
   const last = held.at(-1);
-  if (last === undefined) return warn("no board holds the site's Lease", "siteward status on the boards of the site");
+  if (last === undefined)
+    return warn("no board holds the site's Lease", "Run siteward status on the boards of the site.");
   const leads = status?.leader?.role === "leader" ? status.identity : undefined;
   if (leads?.site === site && boardOf(last.holder) !== leads.board && changes === 0)
     return fail(`the agent of this board reports that it leads, but the Lease names ${last.holder}`, namesakeHint);

@@ -17,6 +17,6 @@ export function signKeys(folder: string, hasFleet: boolean): CheckResult {
   if (!hasFleet) return ok("no keys, but also no fleet that could send commands");
   return warn(
     "no trusted key is installed: any client that may publish to the broker can command this board",
-    `siteward keygen on the operator's machine; put the .pub file into ${folder}`,
+    `Run siteward keygen on the operator's machine, and put the .pub file into ${folder}.`,
   );
 }

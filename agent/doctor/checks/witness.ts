@@ -21,7 +21,7 @@ function askingOf(
   const { policy, witness } = config.judgement;
   if (policy !== "evidence" || witness !== "lan")
     return { skipped: skip("boards do not ask each other (judgement.witness)") };
-  if (!patient.status?.isFresh) return { skipped: skip("the agent does not run (agent.state)") };
+  if (!patient.status?.isFresh) return { skipped: skip("the agent is not running (agent.state)") };
   return { config, status: patient.status.status };
 }
 
@@ -54,7 +54,7 @@ export function witnessSite(patient: Patient): CheckResult {
   if (lan.heard === 0 && lan.unheard.count > 0)
     return warn(
       `${text}; silence is judged without the LAN`,
-      `Allow UDP port ${witnessPort} in each board's firewall; a Wi-Fi may separate its clients.`,
+      `Allow UDP port ${witnessPort} in each board's firewall; a Wi-Fi access point may isolate its clients from each other.`,
     );
   if (lan.unheard.count > 0)
     return warn(
@@ -99,7 +99,7 @@ export function checkAnswer(answer: WitnessAnswer | undefined, port: number): Ch
   switch (answer.kubelet.is) {
     case "ok":
       return ok(
-        `the agent answers on UDP port ${port}, and its kubelet is well; make sure the host's firewall allows it`,
+        `the agent answers on UDP port ${port}, and its kubelet is healthy; make sure the host's firewall allows it`,
       );
     case "unknown":
       return info(

@@ -78,9 +78,9 @@ test("a board that does not stand for election has a problem, unless an operator
   for (const unknown of [{ isFree: false }, { link: "down" }, { link: "starting" }] as const)
     for (const holder of unknown.isFree === false ? [null] : [null, "pi-2_a"])
       expect(problemsOf("why", 360, false, holder, unknown)[0]?.hint).toBe(
-        "as ordered: whether another board leads is not known here now; if none does, this board stands for election again earlier",
+        "as ordered: this board does not know at present whether another one leads; if none does, this board stands for election again earlier",
       );
   expect(problemsOf("why", undefined, true, null, { link: "down" })[0]?.hint).toMatch(
-    /^whether another board leads is not known here now; this board will stand again/,
+    /^this board does not know at present whether another one leads; this board will stand again/,
   );
 });

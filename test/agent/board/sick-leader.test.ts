@@ -19,7 +19,7 @@ test.each([
 ])("a leader that %s: does it step down?", (_, ill, peers, now, does) => {
   const reason = reasonToStepDown(ill, peers, { now: at(now), sickFor });
   expect(reason !== undefined).toBe(does);
-  if (reason) expect(reason).toMatch(/^undervolted for .*, and pi-2 stands by$/);
+  if (reason) expect(reason).toMatch(/^undervolted for .*, and pi-2 is a standby$/);
 });
 
 test("an unwell board leaves the Lease to others for a while, and takes it if no other board has taken it", () => {

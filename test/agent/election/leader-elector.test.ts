@@ -29,7 +29,7 @@ describe("when a site starts", () => {
     lock.read = () => Promise.reject(refused);
     const pi = site.join("pi-1", { lock });
     await site.clock.advance("10m");
-    const logged = pi.log.lines.filter(({ message }) => message === "lease not taken");
+    const logged = pi.log.lines.filter(({ message }) => message === "lease not acquired");
     expect(logged).toMatchObject([{ level: "warn", fields: { error: refused, hint } }]);
     await site.end();
   });

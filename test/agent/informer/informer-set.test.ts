@@ -501,7 +501,7 @@ describe("a site that is the whole cluster", () => {
     );
     const stop = new AbortController();
     const ended = set.run(stop.signal);
-    expect(() => set.informer(pods)).toThrow("while the informers run");
+    expect(() => set.informer(pods)).toThrow("while the informers were running");
     await expect(set.run(stop.signal)).rejects.toThrow("already");
     stop.abort(new Error("stopped"));
     await ended;

@@ -60,7 +60,7 @@ test("an unwell board is not a candidate for two Lease durations, and steps down
   expect([fitness.whyNotToStand(119_999), fitness.whyNotToStand(120_000)]).toEqual(["undervolted", undefined]);
   expect(fitness.whyToLeave(at(60))).toBeUndefined();
   fitness.attachPeers(() => [standby]);
-  expect(fitness.whyToLeave(at(60))).toMatch(/^undervolted for .*, and pi-2 stands by$/);
+  expect(fitness.whyToLeave(at(60))).toMatch(/^undervolted for .*, and pi-2 is a standby$/);
   expect(fitness.quietHoursAt(at(0))).toBe(quiet);
 });
 
@@ -70,10 +70,12 @@ test("a deaf leader leaves the Lease to a standby, at most once an hour", () => 
   expect(fitness.whyToLeave(at(60), { deafness: deaf(0) })).toBeUndefined();
   fitness.attachPeers(() => [standby]);
   expect(fitness.whyToLeave(at(59), { deafness: deaf(0) })).toBeUndefined();
-  expect(fitness.whyToLeave(at(60), { deafness: deaf(0) })).toBe("its watches have failed for 1m, and pi-2 stands by");
+  expect(fitness.whyToLeave(at(60), { deafness: deaf(0) })).toBe(
+    "its watches have failed for 1m, and pi-2 is a standby",
+  );
   expect(fitness.whyToLeave(at(3659), { deafness: deaf(300) })).toBeUndefined();
   expect(fitness.whyToLeave(at(3660), { deafness: deaf(300) })).toMatch(
-    /^its watches have failed for .*, and pi-2 stands by$/,
+    /^its watches have failed for .*, and pi-2 is a standby$/,
   );
 });
 
@@ -86,7 +88,9 @@ test("a leader that cannot act leaves the Lease only to a board that it knows, a
   expect(fitness.whyToLeave(at(60), unable)).toBeUndefined();
   fitness.attachPeers(() => [standby]);
   expect(fitness.whyToLeave(at(59), unable)).toBeUndefined();
-  expect(fitness.whyToLeave(at(60), unable)).toBe("its requests to delete pods have failed for 1m, and pi-2 stands by");
+  expect(fitness.whyToLeave(at(60), unable)).toBe(
+    "its requests to delete pods have failed for 1m, and pi-2 is a standby",
+  );
   expect(fitness.whyToLeave(at(3659), unable)).toBeUndefined();
   expect(fitness.mayLeaveDeaf(at(3659))).toBe(false);
   expect(fitness.whyToLeave(at(3660), unable)).toBeDefined();

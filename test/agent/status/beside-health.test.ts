@@ -78,7 +78,7 @@ describe("an operator's hold", () => {
         "evictions from lost or not-ready boards of zone plant7-a are frozen for 1h more, by ops:alice (radio maintenance CHG-1182)",
       ],
       ["info", "evictions from lost or not-ready boards of the site are frozen for 30m more, by local:1000"],
-      ["info", "pod-gc does nothing for 1h30m more, by ops:bob"],
+      ["info", "pod-gc is paused for 1h30m more, by ops:bob"],
       [
         "info",
         "boards of zone plant7-b that have been silent since the confirmation count as dead for 1h30m more, by ops:bob (burnt down)",

@@ -56,7 +56,7 @@ test("a silent board that is known to run is not lost: the text says how that is
   );
   expect(cut("leader")[0]).toMatch(/but leads the site, so it runs: its pods stay$/);
   expect(cut("lan", "lan, no kubelet", "leader", "lan")).toEqual([
-    `warning BoardsCutOff: 4 boards do not reach the API but run, so their pods stay: pi-3 (${time}, answers on the LAN), ` +
+    `warning BoardsCutOff: 4 boards cannot reach the API but are running, so their pods stay: pi-3 (${time}, answers on the LAN), ` +
       `pi-4 (${time}, answers on the LAN, but its kubelet is not running), pi-5 (${time}, leads the site), and 1 more`,
   ]);
 });

@@ -64,7 +64,7 @@ test("a missing leader is a condition once the Lease has expired, and critical a
   });
   expect(conditionsOf({ leader: leaderless(3600 - 90) })).toEqual([]);
   expect(conditionsOf({ leader: leaderless(3600 - 150) })).toEqual([
-    "warning NoLeader: no board holds the site's Lease (for 2m30s now), and no board leads the site until another one takes it over",
+    "warning NoLeader: no board holds the site's Lease (for 2m30s now), and the site has no leader until a board acquires the Lease",
   ]);
   expect(conditionsOf({ leader: leaderless(3600 - 151) })).toEqual([
     "critical NoLeader: no board has led the site for 2m31s: no board holds the site's Lease",
@@ -79,7 +79,7 @@ test.each([3600, 2 ** 31 - 1])("a Lease of %i s that is not renewed is reported 
   ]);
   expect(conditionsOf({ leader: { ...long, leaseAgeMs: 90_000 } })).toEqual([]);
   expect(conditionsOf({ leader: { ...long, leaseAgeMs: 91_000 } })).toEqual([
-    "warning NoLeader: the holder of the site's Lease does not renew it (for 1m31s now), and no board leads the site until another one takes it over",
+    "warning NoLeader: the holder of the site's Lease does not renew it (for 1m31s now), and the site has no leader until a board acquires the Lease",
   ]);
   expect(conditionsOf({ leader: { ...long, leaseAgeMs: 7_231_000 } })).toEqual([
     "critical NoLeader: no board has led the site for 2h: the site's Lease has not been renewed, and no board has taken it over",
@@ -115,7 +115,7 @@ test("a silent watch of pods does not prevent boards from being judged", () => {
   const said = (resource: string) =>
     conditionsOf({ watches: [{ ...nodes, resource, state: "silent", heardMs: 125_000 }] });
   expect(said("pods")).toEqual([
-    "warning WatchStalled: pods: silent for 2m5s; until the watch recovers, the controllers may act on outdated objects",
+    "warning WatchStalled: pods: silent for 2m5s; until the watch recovers, the controllers may act on stale objects",
   ]);
   expect(said("leases.coordination.k8s.io")[0]).toContain("no board is judged by its silence");
 });
@@ -123,7 +123,7 @@ test("a silent watch of pods does not prevent boards from being judged", () => {
 test("changes that wait to be applied for a minute are a problem, but a burst of a few seconds is not", () => {
   expect(conditionsOf({ watches: [{ ...nodes, behindMs: 59_000 }] })).toEqual([]);
   expect(conditionsOf({ watches: [{ ...nodes, behindMs: 185_000 }] })).toEqual([
-    "warning CacheBehind: nodes: received changes have been waiting for 3m5s; until they are applied, the controllers act on older objects",
+    "warning CacheBehind: nodes: received changes have been waiting for 3m5s; until they are applied, the controllers act on stale objects",
   ]);
 });
 
@@ -166,7 +166,7 @@ test.each([
     { acts: 8, kept: 2, isUnknown: true },
     "the acts of the last hour are unknown, because the site's Lease did not contain them",
   ],
-  [{ acts: 8, kept: 2 }, "8 of 10 per hour used (2 of these for taints only)"],
+  [{ acts: 8, kept: 2 }, "8 of 10 per hour used (2 of the 10 are reserved for taints)"],
   [
     {
       acts: 7,
@@ -176,7 +176,7 @@ test.each([
         { namespace: "tenant", acts: 2 },
       ],
     },
-    "7 of 10 per hour used (2 of these for taints only; default 2, tenant 2); a namespace may have used its share",
+    "7 of 10 per hour used (2 of the 10 are reserved for taints; default 2, tenant 2); a namespace may have used its share",
   ],
 ])("a safety valve that holds acts is critical, and says why: %j", (facts, why) => {
   const held = { held: 12, heldSince: at(3540), heldOn: ["edge-03", "edge-07"] };

@@ -126,7 +126,7 @@ test("a leader that hears nobody on the LAN is degraded, and reported with its i
   expect(isolatedProblem({ path: "eth0", since: at(3600) }, at(3700))).toMatchObject({
     type: "LeaderIsolated",
     severity: "warning",
-    message: expect.stringContaining("heard on the LAN by eth0 has answered there since 2026-11-20 13:00 UTC"),
+    message: expect.stringContaining("answered it on the LAN via eth0 before has done so since 2026-11-20 13:00 UTC"),
   });
 });
 

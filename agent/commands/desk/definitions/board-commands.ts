@@ -49,7 +49,7 @@ export const boardCommands: readonly Definition[] = [
     }),
     problem: ({ about, skip }) =>
       about !== undefined && skip !== undefined
-        ? { field: "/args/skip", message: "skip is possible without about only" }
+        ? { field: "/args/skip", message: "must be omitted if about is given" }
         : undefined,
     perform: ({ board }, { about, most = 20, skip = 0, compared = false }) =>
       done(board.decisions(about, most, { skip, compared })),

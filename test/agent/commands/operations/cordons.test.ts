@@ -360,7 +360,7 @@ describe("a drain that ends before its board is cordoned", () => {
     async (_, code, error, what) => {
       const site = new Site();
       site.fates.set("PATCH", { lateBy: 90_000 });
-      const rest = "but a write to its Node was sent and not answered, and may still take effect";
+      const rest = "but a write to its Node got no response and may still take effect";
       const message = `${what} before the board was cordoned, ${rest}`;
       expect(await ended(site, error)).toMatchObject({ outcome: "failed", code, error, message });
       await site.clock.advance("1m");

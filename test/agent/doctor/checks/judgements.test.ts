@@ -479,7 +479,7 @@ test("beside a kube-controller-manager, the check of other judges passes while a
     });
   expect(await found({ SITEWARD_CONTROLLERS_TAINT_EVICTION_MODE: "shadow" })).toMatchObject({
     level: "ok",
-    message: expect.stringContaining("another program may judge the boards"),
+    message: expect.stringContaining("another program should judge the boards"),
   });
   expect(await found({})).toMatchObject({
     level: "info",
