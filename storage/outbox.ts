@@ -131,7 +131,7 @@ export class Outbox {
     return Number(this.#memo.get(area, name) ?? 0);
   }
 
-  /** At most `limit` messages of a class, oldest first, leaving out the ids and the topics in `without`. */
+  /** At most `limit` messages of a class, oldest first, except the ids and the topics in `without`. */
   next(
     of: OutboxClass,
     limit: number,

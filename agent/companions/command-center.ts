@@ -151,7 +151,7 @@ export function drainProblem(drain: Draining | undefined, now: Instant): readonl
   if (drain === undefined) return [];
   const { board, by, reason, until, evicted, left, refused } = drain;
   const why = reason === undefined ? "" : ` (${reason})`;
-  const order = `${board} is being drained until ${timeOf(until, now)} at the latest by ${by}${why}`;
+  const order = `${by} is draining ${board}, until ${timeOf(until, now)} at the latest${why}`;
   const blocked = refused.count === 0 ? "" : `; evictions refused so far: ${listed(refused.some, refused.count)}`;
   const progress =
     left === undefined ? "its pods are not listed yet" : `${counted(evicted, "pod")} evicted, ${left} left${blocked}`;

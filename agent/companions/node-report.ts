@@ -109,7 +109,7 @@ export class NodeReport implements Companion {
 
   contribution(now: Instant): StatusContribution {
     if (!this.#isCollision(now) || this.#deps.isLedByCopy()) return {};
-    const message = `another process writes the announcement of this board on Node ${this.#deps.node} in turns with this one: two boards have one name`;
+    const message = `another process keeps overwriting this board's announcement on Node ${this.#deps.node}: two boards have the same name`;
     return { problems: [collisionProblem(message)] };
   }
 

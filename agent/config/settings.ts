@@ -182,7 +182,7 @@ export const settings = section("Configuration of the siteward agent.", {
     ),
     zoneHold: duration(
       "15m",
-      "How long pods stay in a zone of which several boards were lost together, and no other board is heard.",
+      "How long pods stay in a zone in which several boards were lost together and no other one gives a sign of life.",
       { min: "0s", max: "30d" },
     ),
     unmanagedHold: duration("15m", "How long pods stay on a board that answers, but whose kubelet is not running.", {

@@ -36,7 +36,7 @@ export function folderBelow(root: string, folder: string): string {
         continue;
       }
       links += 1;
-      if (links > maxLinks) throw new ConfigError([`${next} is in a circle of symbolic links; nothing was written`]);
+      if (links > maxLinks) throw new ConfigError([`${next} is in a loop of symbolic links; nothing was written`]);
       const target = walk(isAbsolute(link) ? link : `${relative(top, at)}/${link}`);
       if (!isFolder(target)) throw deadLink(next, link, target);
       at = target;

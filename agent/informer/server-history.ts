@@ -215,7 +215,7 @@ export class ServerHistory {
   }
 
   /**
-   * Takes note of the Lease that this board has just written. The write was based on version `from`, which the server
+   * Records the Lease that this board has just written. The write was based on version `from`, which the server
    * therefore had; `from` is undefined if the Lease was created. `doubts`: the number of doubts when the write was
    * sent; `sentAt`: when that was. Throws if the version proves a restore.
    */

@@ -11,8 +11,8 @@ export interface Respite {
   /** How long it had lasted when a pass last found the link live. */
   readonly length: Millis;
   /**
-   * How long any board was heard in this respite: from its start to the last heartbeat received. 0 if fewer than half
-   * of the boards not counted as lost have sent one.
+   * How long heartbeats arrived in this respite: from its start to the last one received. 0 if fewer than half of the
+   * boards not counted as lost have sent one.
    */
   readonly heard: Millis;
 }

@@ -18,17 +18,17 @@ export interface Suspended {
 
 export const neverSuspended: Suspended = { from: undefined, settledAt: undefined, restoredAt: undefined };
 
-/** Interval at which the process shows that it runs. */
+/** Interval at which the process checks whether it was suspended. */
 const interval: Millis = 500;
-/** How much later than that the process may run without counting as suspended. */
+/** How late such a check may be without counting as a suspension. */
 const lateness: Millis = 500;
-/** A process that was not suspended for this long runs properly again. */
+/** A process that has not been suspended for this long counts as recovered. */
 const steadyAfter: Millis = 30_000;
-/** For this long a process must have been suspended again and again until that is reported. */
+/** How long a process must have been suspended again and again before that is reported. */
 const reportedAfter: Millis = 60_000;
 /** A process that is suspended again within this time hardly judges boards in between: a pass runs every 5 s. */
 const hardlyRuns: Millis = 5000;
-/** Minimum time after a suspension until all sockets are taken to have been read. */
+/** Minimum time after a suspension before all sockets are assumed to have been read. */
 const minSettling: Millis = 2000;
 
 /**

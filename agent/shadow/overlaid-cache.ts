@@ -107,7 +107,7 @@ export class OverlaidCache<T extends KubeObject> implements Cache<T> {
     return this.#entries;
   }
 
-  /** Shows every object as it really is. Listeners are not told. */
+  /** Shows every object as it really is. Listeners are not notified. */
   clear(): void {
     this.#entries.clear();
   }

@@ -110,7 +110,7 @@ export function actsOnPod(change: ObjectChange<Pod>, node: Node | undefined): re
   // Our own deletions of such pods are not recorded either (`Decisions`).
   if (!wasAcceptedByKubelet(before)) return [];
   if (node === undefined) return isGone ? found("pod-collected") : [];
-  // Its DaemonSet's controller deletes it, which may be ours; it tolerates these taints.
+  // A daemon pod tolerates these taints; it is deleted by its controller, which may be ours.
   if (controllerOf(before)?.kind === "DaemonSet") return [];
   const isDeleted = !isTerminating(before) && (isGone || isTerminating(after));
   return isDeleted && isTainted(node) ? found("pod-evicted") : [];

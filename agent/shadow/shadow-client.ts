@@ -31,10 +31,10 @@ const mostWriters = 4000;
 const defaultGraceSeconds = 30;
 
 /**
- * The API as shadowed controllers use it. A write is answered as the API server would answer it, judged by the cache, and
- * changes only the overlay; nothing is sent. A read is sent, and its response shown with what is pretended. If the overlay
- * is full, deletions are refused, so that they are not decided again and again as if they were new, and patches have no
- * effect.
+ * The API as shadowed controllers use it. A write gets the response that the API server would give according to the
+ * cache; it changes only the overlay, and nothing is sent. A read is sent, and the pretended writes are applied to its
+ * response. If the overlay is full, deletions are refused, so that they are not decided again and again as if they were
+ * new, and patches have no effect.
  */
 export class ShadowClient implements Writer, ApiReader {
   readonly #clock: Clock;

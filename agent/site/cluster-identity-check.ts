@@ -22,7 +22,7 @@ export class OtherClusterError extends Error implements HasDisposition {
 function difference(recorded: string | undefined, found: string): string {
   if (recorded === undefined) return "state.db does not record which cluster the cache was filled from";
   if (isUid(recorded) !== isUid(found)) {
-    return "permission to read the uid of kube-system was granted or revoked, so it is uncertain which cluster the cache was filled from";
+    return "permission to read the uid of kube-system was granted or revoked, so it is unknown from which cluster the cache was filled";
   }
   return isUid(found)
     ? "the cache was filled from another cluster"

@@ -26,7 +26,7 @@ export const quietHours =
     if (zone === undefined)
       return unknown("this board does not know the time zone of the quiet hours (board.timeZone)");
     if (clock === "unsynced")
-      return unknown("the clock is not synchronised, so it is not known whether these are quiet hours");
+      return unknown("the clock is not synchronised, so this board does not know whether quiet hours have begun");
     const ends = windows.flatMap(({ begins, lasts }) => {
       const begun = lastBegin(begins, zone, now.wall, lasts);
       return begun === undefined ? [] : [begun + lasts];

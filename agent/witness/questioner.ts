@@ -356,9 +356,9 @@ export class Questioner {
   }
 
   /**
-   * Whether other boards announce all addresses that this one has on a network where it was heard, by mistake or because its
-   * card was copied: it is then unknown who receives the questions. A virtual address that moves between boards, or
-   * equal addresses of container bridges, do no harm.
+   * Whether other boards announce all addresses that this one has on a network where it answered, by mistake or because
+   * its card was copied: it is then unknown which board receives the questions. A virtual address that moves between
+   * boards, or equal addresses of container bridges, do no harm.
    */
   #isShared({ board, announced }: AnnouncedBoard, now: Instant): boolean {
     if (!announced.addresses.some((address) => this.#shared.has(address))) return false;

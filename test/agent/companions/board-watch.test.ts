@@ -91,7 +91,7 @@ test("quiet hours come from the configuration; while the time is unknown they ap
     type: "QuietHoursUnknown",
     severity: "warning",
     message:
-      "no pod is evicted because its board is lost or not ready, as in quiet hours: the clock is not synchronised, so it is not known whether these are quiet hours",
+      "no pod is evicted because its board is lost or not ready, as in quiet hours: the clock is not synchronised, so this board does not know whether quiet hours have begun",
   });
 
   const nowhere = watchOf("raspberry-pi-4-2g", synced, { ...night, SITEWARD_BOARD_TIME_ZONE: "Europe/Berln" });

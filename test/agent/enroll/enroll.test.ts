@@ -182,7 +182,7 @@ describe.skipIf(!hasOpenssl())("siteward enroll", () => {
 
   test("a circle of symbolic links, or a link to a partition that is not mounted, is refused in one line", async () => {
     for (const [link, said] of [
-      ["/etc/siteward", /is in a circle of symbolic links; nothing was written$/],
+      ["/etc/siteward", /is in a loop of symbolic links; nothing was written$/],
       ["/data/siteward", /etc\/siteward is a symbolic link to \/data\/siteward, but .*; nothing was written$/],
     ] as const) {
       rmSync(at("card/etc/siteward"), { force: true });

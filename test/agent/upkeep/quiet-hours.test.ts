@@ -70,7 +70,7 @@ test("a board with quiet hours and an unknown time evicts nothing, and reports w
   const quiet = quietHours(windows, utc)(at("1970-01-01T00:05:00Z"), "unsynced");
   expect(quiet).toEqual({
     until: undefined,
-    why: "the clock is not synchronised, so it is not known whether these are quiet hours",
+    why: "the clock is not synchronised, so this board does not know whether quiet hours have begun",
   });
   expect(quietHours(windows, undefined)(at("2026-11-20T12:00:00Z"), "synced")?.why).toContain("board.timeZone");
 });

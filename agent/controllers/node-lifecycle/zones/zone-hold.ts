@@ -12,8 +12,8 @@ export interface ZoneMember {
  * The remaining hold of each zone whose boards were lost together: a switch, a fuse or a cable is a likelier cause than
  * several deaths. Zones that are not held are absent.
  *
- * A zone is held if one of its boards is lost by its silence on the LAN, none is heard, and two fell silent within two
- * grace periods. The hold begins with the second of them, so a zone of one board is never held.
+ * A zone is held if one of its boards is lost by its silence on the LAN, none is known to run (`isHeard`), and two fell
+ * silent within two grace periods. The hold begins with the second of them, so a zone of one board is never held.
  */
 export function zoneHolds(boards: readonly ZoneMember[], zoneHold: Millis): ReadonlyMap<string, Millis> {
   const holds = new Map<string, Millis>();
