@@ -1,6 +1,6 @@
 import { closeSync, openSync, read } from "node:fs";
 
-/** Size of a read, in bytes: the kernel returns at most one page of a table. A longer line is cut. */
+/** Size of a read, in bytes: the kernel returns at most one page of a table. A longer line is truncated. */
 const pieceBytes = 4096;
 
 /**

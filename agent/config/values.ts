@@ -111,13 +111,13 @@ export function treeOf<E extends Entries>(section: Section<E>, values: Values): 
   return build(section, []) as Infer<Section<E>>;
 }
 
-/** A value as JSON, without secrets and cut to 60 characters, for messages. */
+/** A value as JSON, without secrets and truncated to 60 characters, for messages. */
 export function quote(written: unknown): string {
   const shown = withoutSecrets(JSON.stringify(written) ?? String(written));
   return shown.length > 60 ? `${shown.slice(0, 57)}...` : shown;
 }
 
-/** Applied before a value is cut, because a password in an address is recognised by the @ that follows it. */
+/** Applied before a value is truncated, because a password in an address is recognised by the @ that follows it. */
 const withoutSecrets = scrubber([]);
 
 const nameOf = (path: readonly string[]): string => (path.length === 0 ? "the file" : path.join("."));

@@ -95,7 +95,7 @@ const failedStoryRest: Millis = 3_600_000;
 const maxWaiting = 256;
 /** Maximum number of objects named for each group of acts that are held back. */
 const maxNamed = 5;
-/** In characters. Longer error messages are cut, because a server may answer with any text. */
+/** In characters. Longer error messages are truncated, because a server may answer with any text. */
 const maxErrorLength = 256;
 
 /**

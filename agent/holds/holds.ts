@@ -207,7 +207,7 @@ export function nextEnd(holds: Holds, now: Instant): Instant | undefined {
 const maxHolds = 100;
 const maxTextLength = 64 * 1024;
 const maxWrittenLength = 48 * 1024;
-/** Maximum length of a hold; a longer one, which must have been written by hand, is cut to it. */
+/** Maximum length of a hold; a longer one, which must have been written by hand, is shortened to it. */
 const maxHold: Millis = 7 * 86_400_000;
 export const maxByLength = 128;
 export const maxReasonLength = 256;

@@ -195,8 +195,8 @@ export class InformerSet {
   }
 
   /**
-   * Ends when the caches are filled and each of their parts has met the condition. They need not meet it at the same
-   * moment, because on an unstable link one of thirty watches may always be reconnecting (D145).
+   * Completes once the caches are filled and each of their parts has met the condition. They need not meet it at the
+   * same moment, because on an unstable link one of thirty watches may always be reconnecting (D145).
    */
   #eachOnce(
     resources: readonly Resource<KubeObject>[],

@@ -153,7 +153,7 @@ export class Questioner {
 
   /**
    * A path to silent boards on which this leader no longer receives any answer, and since when: neither from the boards
-   * that it heard by this path before, at least two, nor from the gateway. Undefined if there is none.
+   * that answered by this path before, at least two, nor from the gateway. Undefined if there is none.
    */
   get isolation(): Isolation | undefined {
     const enough = [...this.#dead].filter(([, { counted }]) => isEnough(counted));
@@ -456,16 +456,16 @@ export class Questioner {
 }
 
 /**
- * Whether a question was sent by each path by which the board was heard: to an address of its own, or to everyone. After
- * a change of addresses on the LAN, questions to the announced ones lead elsewhere.
+ * Whether a question was sent by each path by which the board answered before: to an address of its own, or as a
+ * broadcast. After a change of addresses on the LAN, questions to the announced ones lead elsewhere.
  */
 const isAskedByAll = ({ near, announced }: Way, everyone: ReadonlySet<string> | undefined): boolean =>
   near.every((path) => announced.includes(path) || everyone?.has(path));
 
 /**
- * The paths by which this leader has to hear others before the silence of a board shows anything. `shared`: those to
+ * The paths by which this leader has to receive answers of others before the silence of a board shows anything. `shared`: those to
  * the addresses of the controls. Where the board and a control are on one network, this leader may have lost its own
- * port on that network before it ever heard either of them there.
+ * port on that network before either of them ever answered there.
  */
 const neededPaths = ({ near, announced }: Way, shared: ReadonlySet<string>): readonly string[] => [
   ...new Set([...near, ...announced.filter((path) => shared.has(path))]),

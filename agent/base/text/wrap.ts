@@ -1,6 +1,6 @@
 import { oneLine } from "./terminal-text.ts";
 
-/** Breaks text at spaces into lines of at most `width` characters; a word longer than a line is cut. */
+/** Breaks text at spaces into lines of at most `width` characters; a word longer than a line is split. */
 export function wrap(text: string, width: number): readonly string[] {
   const lines: string[] = [];
   let rest = oneLine(text);

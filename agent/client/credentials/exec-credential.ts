@@ -152,7 +152,7 @@ export class ExecPlugin {
   #output(): Promise<string> {
     const { command, args, env, apiVersion, provideClusterInfo, installHint } = this.#spec;
     const spec = { interactive: false, ...(provideClusterInfo ? { cluster: this.#cluster } : {}) };
-    // Applied before the message is cut, because a secret is recognised by its surroundings.
+    // Applied before the message is truncated, because a secret is recognised by its surroundings.
     const withoutSecrets = scrubber(Object.values(env));
     const info = JSON.stringify({ apiVersion, kind: "ExecCredential", spec });
     return new Promise((settle, fail) => {

@@ -24,7 +24,7 @@ export interface RejectionStore {
 
 /** Number of reasons that are kept. */
 const kept = 5;
-/** Maximum length of a reason, in characters; a longer one is cut. */
+/** Maximum length of a reason, in characters; a longer one is truncated. */
 const maxTextLength = 300;
 /** Number of unusable objects that are kept by key; any others are only counted. */
 const maxObjects = 1000;

@@ -33,9 +33,9 @@ export interface OutOfService {
 const checkPeriod: Millis = 5000;
 
 /**
- * Removes the mark, and our taint, once a board that an operator confirmed to be dead gives a sign of life. After a restore of the API
- * server, removes what may be from before it: operators confirm again what still holds. No pod goes by such a
- * confirmation in the meantime, because a leader judges a board only after a grace period.
+ * Removes the mark, and our taint, once a board that an operator confirmed to be dead gives a sign of life. After a
+ * restore of the API server, removes those that may be from before it: operators confirm again what still holds. No pod
+ * is deleted because of them in the meantime, because a leader judges a board only after a grace period.
  */
 export const outOfServiceBoards = ({
   undoneUntil = () => undefined,

@@ -36,7 +36,7 @@ export interface Confirmer {
   readonly reason?: string;
 }
 
-/** In characters. A longer text in the annotation, which other clients may write, is cut. */
+/** In characters. A longer text in the annotation, which other clients may write, is truncated. */
 const maxTextLength = 256;
 
 /** The operator whom our annotation names; undefined if there is no annotation. */
