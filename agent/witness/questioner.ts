@@ -257,9 +257,9 @@ export class Questioner {
   }
 
   /**
-   * Broadcasts a question on the networks of a board and on those where it answered: its address, or this machine's, may
-   * have changed while it could not announce a new one. Networks within each board, such as container bridges, are left
-   * out. Returns the paths by which a question was sent.
+   * Broadcasts a question on the networks of a board and on those where it answered: its address, or this machine's,
+   * may have changed while it could not announce a new one. Networks within each board, such as container bridges, are
+   * left out. Returns the paths by which a question was sent.
    */
   #askEveryone(one: AnnouncedBoard, own: ReadonlySet<string>, now: Instant): ReadonlySet<string> {
     const paths = new Set(this.#wayTo(one, own, now).near.filter(isDirect));
@@ -463,9 +463,9 @@ const isAskedByAll = ({ near, announced }: Way, everyone: ReadonlySet<string> | 
   near.every((path) => announced.includes(path) || everyone?.has(path));
 
 /**
- * The paths by which this leader has to receive answers of others before the silence of a board shows anything. `shared`: those to
- * the addresses of the controls. Where the board and a control are on one network, this leader may have lost its own
- * port on that network before either of them ever answered there.
+ * The paths by which this leader has to receive answers of others before the silence of a board shows anything.
+ * `shared`: those to the addresses of the controls. Where the board and a control are on one network, this leader may
+ * have lost its own port on that network before either of them ever answered there.
  */
 const neededPaths = ({ near, announced }: Way, shared: ReadonlySet<string>): readonly string[] => [
   ...new Set([...near, ...announced.filter((path) => shared.has(path))]),
