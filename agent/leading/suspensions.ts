@@ -1,4 +1,4 @@
-import { type Clock, elapsed, type Instant, type Millis, shifted, sleep } from "../base/clock.ts";
+import { type Clock, elapsed, type Instant, isAfter, type Millis, shifted, sleep } from "../base/clock.ts";
 
 /**
  * The known suspensions: times in which this process did not run, because it was stopped or blocked, or its machine was
@@ -26,8 +26,8 @@ const lateness: Millis = 500;
 const steadyAfter: Millis = 30_000;
 /** How long a process must have been suspended again and again before that is reported. */
 const reportedAfter: Millis = 60_000;
-/** A process that is suspended again within this time hardly judges boards in between: a pass runs every 5 s. */
-const hardlyRuns: Millis = 5000;
+/** A process that is suspended again so soon after it has settled hardly judges boards in between: a pass runs every 5 s. */
+const hardlyRuns: Millis = 3000;
 /** Minimum time after a suspension before all sockets are assumed to have been read. */
 const minSettling: Millis = 2000;
 
@@ -42,8 +42,8 @@ export class Suspensions {
   /** When the process last ran; undefined while `run` does not watch it. */
   #ranAt: Instant | undefined;
   #suspended = neverSuspended;
-  readonly #stutter = new SuspensionSeries(steadyAfter);
-  readonly #standstill = new SuspensionSeries(hardlyRuns);
+  readonly #stutter = new SuspensionSeries();
+  readonly #standstill = new SuspensionSeries();
 
   /** `blip`: the longest interruption that is not an outage. */
   constructor(clock: Clock, blip: Millis) {
@@ -92,11 +92,12 @@ export class Suspensions {
     this.#ranAt = now;
     const length = elapsed(before, now) - interval;
     if (length <= lateness) return;
-    for (const series of [this.#stutter, this.#standstill]) series.add(before, now);
-    const settling = Math.max(minSettling, Math.min(length, this.#blip));
+    const settledAt = shifted(now, Math.max(minSettling, Math.min(length, this.#blip)));
+    this.#stutter.add(before, now, shifted(now, steadyAfter));
+    this.#standstill.add(before, now, shifted(settledAt, hardlyRuns));
     this.#suspended = {
       from: before,
-      settledAt: shifted(now, settling),
+      settledAt,
       restoredAt: length > this.#blip ? now : this.#suspended.restoredAt,
     };
   }
@@ -104,21 +105,15 @@ export class Suspensions {
 
 /** Suspensions that follow one another closely. */
 class SuspensionSeries {
-  readonly #maxGap: Millis;
-  /** When the first and the last of them ended. */
-  #ends: { readonly since: Instant; readonly last: Instant } | undefined;
+  /** When the first and the last of them ended, and when the series is over unless another one follows. */
+  #ends: { readonly since: Instant; readonly last: Instant; readonly over: Instant } | undefined;
 
-  /** `maxGap`: a series is over once the process has run for this long. */
-  constructor(maxGap: Millis) {
-    this.#maxGap = maxGap;
-  }
-
-  add(from: Instant, to: Instant): void {
-    this.#ends = { since: this.at(from)?.since ?? to, last: to };
+  add(from: Instant, to: Instant, over: Instant): void {
+    this.#ends = { since: this.at(from)?.since ?? to, last: to, over };
   }
 
   at(now: Instant): { readonly since: Instant; readonly last: Instant } | undefined {
-    return this.#ends && elapsed(this.#ends.last, now) < this.#maxGap ? this.#ends : undefined;
+    return this.#ends && isAfter(this.#ends.over, now) ? this.#ends : undefined;
   }
 
   end(): void {

@@ -183,7 +183,7 @@ export class TermWork {
   budget(): string | null | undefined {
     const { config, current } = this.#deps;
     if (config.controllers.nodeLifecycle.mode !== "act") return null;
-    return current.site && encodeBudget(current.site, this.#ambient.clock.now());
+    return current.site && encodeBudget(current.site, current.term?.number, this.#ambient.clock.now());
   }
 
   /**
@@ -203,11 +203,7 @@ export class TermWork {
     valve?.begin(annotations[valveAnnotation], { lease, written }, term.number === firstTerm);
     const budget = this.#isJudgeShadowed
       ? undefined
-      : inheritedBudget(
-          annotations[budgetAnnotation],
-          { term: term.number, undoneUntil: leaderMemo.undoneUntil },
-          begun,
-        );
+      : inheritedBudget(annotations[budgetAnnotation], leaderMemo.undoneUntil, begun);
     try {
       const { controlLoops } = await controllers();
       const shadow = await this.#deps.shadow?.();

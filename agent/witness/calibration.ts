@@ -94,6 +94,11 @@ export class Calibration {
     return reach && isHeard(reach, now) ? reach.heard.map(({ path }) => path) : [];
   }
 
+  /** The paths by which any board answers. */
+  knownPaths(now: Instant): ReadonlySet<string> {
+    return new Set([...this.#reaches.keys()].flatMap((board) => this.pathsOf(board, now)));
+  }
+
   /** Whether the board answered within the last day, with the key that its Node has now. */
   covers(board: string, key: string, now: Instant): boolean {
     return this.wasHeard(board, now) && this.#reaches.get(board)?.heard.at(-1)?.key === key;

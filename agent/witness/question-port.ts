@@ -132,16 +132,12 @@ export class QuestionPort {
    * Also broadcasts a question on these paths for a board that was just asked, because its address may have changed.
    * Only an answer counts: that a question could not be sent, or brings wrong answers, shows nothing.
    */
-  askEveryone(board: string, { port }: Announcement, paths: readonly string[]): ReadonlySet<string> {
+  askEveryone(board: string, { port }: Announcement, paths: readonly string[]): void {
     const [from, asked] = [this.#port, this.#asked.get(board)];
-    const sent = new Set<string>();
-    if (from === undefined || asked === undefined) return sent;
+    if (from === undefined || asked === undefined) return;
     for (const path of paths)
-      for (const address of this.#deps.everyoneOn(path)) {
-        sent.add(path);
-        from.send(this.#question(board, asked, { path, isOpen: true }), { address, port }, () => sent.delete(path));
-      }
-    return sent;
+      for (const address of this.#deps.everyoneOn(path))
+        from.send(this.#question(board, asked, { path, isOpen: true }), { address, port }, () => {});
   }
 
   /** A new question about a board, to be recognised by its nonce. */

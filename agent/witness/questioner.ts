@@ -206,11 +206,11 @@ export class Questioner {
     const unheard = this.#unheard(asked, now);
     const own = new Set(open.length + unheard.length > 0 ? this.#deps.addresses() : []);
     if (open.length > 0) this.#findShared(open, targets);
-    const everyone = new Map(unheard.map((one) => [one.board, this.#askEveryone(one, own, now)]));
+    for (const one of unheard) this.#askEveryone(one, own, now);
     const ways = open
       .filter((one) => !this.#isShared(one, now))
       .map((one) => this.#wayTo(one, own, now))
-      .filter((way) => isAskedByAll(way, everyone.get(way.board)));
+      .filter(isAskedByAll);
     const controls = open.length > 0 ? this.#controls(targets, now, new Set(ways.flatMap(({ near }) => near))) : [];
     for (const board of due) {
       const announced = targets.announced(board);
@@ -257,14 +257,15 @@ export class Questioner {
   }
 
   /**
-   * Broadcasts a question on the networks of a board and on those where it answered: its address, or this machine's,
-   * may have changed while it could not announce a new one. Networks within each board, such as container bridges, are
-   * left out. Returns the paths by which a question was sent.
+   * Broadcasts a question on the networks of a board and on those where any board answered: its address, or this
+   * machine's, may have changed while it could not announce a new one. Networks within each board, such as container
+   * bridges, are left out.
    */
-  #askEveryone(one: AnnouncedBoard, own: ReadonlySet<string>, now: Instant): ReadonlySet<string> {
-    const paths = new Set(this.#wayTo(one, own, now).near.filter(isDirect));
+  #askEveryone(one: AnnouncedBoard, own: ReadonlySet<string>, now: Instant): void {
+    const { near } = this.#wayTo(one, own, now);
+    const paths = new Set([...near, ...this.#deps.calibration.knownPaths(now)].filter(isDirect));
+    this.#port.askEveryone(one.board, one.announced, [...paths]);
     this.#everyoneAsked.set(one.board, now);
-    return this.#port.askEveryone(one.board, one.announced, [...paths]);
   }
 
   /** Asks a board in doubt; undefined if it cannot be asked. */
@@ -456,11 +457,11 @@ export class Questioner {
 }
 
 /**
- * Whether a question was sent by each path by which the board answered before: to an address of its own, or as a
- * broadcast. After a change of addresses on the LAN, questions to the announced ones lead elsewhere.
+ * Whether a question was sent to an address of the board by each path by which it answered before. After a change of
+ * addresses on the LAN, those that it announced lead elsewhere, and that it leaves questions unanswered shows nothing.
+ * A broadcast is no substitute: a board without an address in this machine's networks cannot answer it.
  */
-const isAskedByAll = ({ near, announced }: Way, everyone: ReadonlySet<string> | undefined): boolean =>
-  near.every((path) => announced.includes(path) || everyone?.has(path));
+const isAskedByAll = ({ near, announced }: Way): boolean => near.every((path) => announced.includes(path));
 
 /**
  * The paths by which this leader has to receive answers of others before the silence of a board shows anything.

@@ -3,6 +3,7 @@ import type { Io, Run } from "../../base/io.ts";
 import { counted } from "../../base/text/counted.ts";
 import { wrap } from "../../base/text/wrap.ts";
 import { formatDuration, parseDuration } from "../../base/time/duration.ts";
+import { decisionBound } from "../../decisions/decision-book.ts";
 import type { DecisionRecord } from "../../decisions/decision-record.ts";
 import {
   type ComparedAct,
@@ -53,9 +54,11 @@ export const report: Run = async (io, args) => {
   const isRecent = ({ last }: DecisionRecord): boolean => !(times.when(last) < from);
   const recent = [...found.values()].filter(isRecent);
   const compared = compareShadow(recent, times.when);
+  const isFull = areFull([...found.values()]);
   const unrecorded = unrecordedIn(recent);
-  if (args.flags.has("json")) io.stdout.json({ board, since, acts: compared, unrecorded }, 2);
-  else print(io, compared, { board, since, times, unrecorded });
+  if (args.flags.has("json"))
+    io.stdout.json({ board, since, acts: compared, unrecorded, ...(isFull && { isFull }) }, 2);
+  else print(io, compared, { board, since, times, unrecorded, isFull });
   return exit.ok;
 };
 
@@ -67,18 +70,31 @@ function print(
     since,
     times,
     unrecorded,
-  }: { readonly board: string; readonly since: string; readonly times: Times; readonly unrecorded: number },
+    isFull,
+  }: {
+    readonly board: string;
+    readonly since: string;
+    readonly times: Times;
+    readonly unrecorded: number;
+    readonly isFull: boolean;
+  },
 ): void {
   const { stdout } = io;
   const width = reportWidth(stdout);
+  const full = `The board has no room for more records, and deletes old ones; those of acts stay longest. An act that only one side seems to have done may be among the deleted ones.`;
+  const noteFull = (): void => {
+    if (isFull) for (const line of wrap(full, width)) stdout.line(line);
+  };
   if (compared.length === 0) {
     stdout.line(`${board} has no record of the last ${since} of a controller in shadow mode or of a compared policy.`);
+    noteFull();
     return;
   }
   const different = compared.filter(({ comparison }) => differences.includes(comparison)).length;
   stdout.line(
     `${counted(compared.length, "act")} in the last ${since}, ${counted(different, "difference")}, as recorded by ${board}`,
   );
+  noteFull();
   if (unrecorded > 0) {
     const text = `${counted(unrecorded, "record")} of the same terms could not be kept, because there were too many at once: an act that only one side seems to have done may be among them`;
     for (const line of wrap(text, width)) stdout.line(line);
@@ -94,6 +110,14 @@ function print(
     for (const [index, line] of wrap(text, width - 4).entries()) stdout.line(`${index === 0 ? "  " : "    "}${line}`);
   }
 }
+
+/** Whether the board's records are about to fill the room for them, so that older ones may have been deleted. */
+function areFull(records: readonly DecisionRecord[]): boolean {
+  const bytes = records.reduce((sum, record) => sum + Buffer.byteLength(JSON.stringify(record)), 0);
+  return bytes > nearlyFull * decisionBound.bytes || records.length > nearlyFull * decisionBound.rows;
+}
+
+const nearlyFull = 0.95;
 
 const titles: Readonly<Record<Comparison, string>> = {
   "held here": "Done by others, and held back by siteward",

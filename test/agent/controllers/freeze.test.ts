@@ -568,6 +568,25 @@ describe("a board that an operator confirmed to be dead", () => {
     ]);
   });
 
+  test("is back in service if its kubelet removes the mark, because only a kubelet that runs can", async () => {
+    const site = await confirmed();
+    site.change("a1", (node) => ({ ...node, metadata: { ...node.metadata, annotations: {} } }));
+    await site.run("6s");
+    expect(site.noExecute("a1")).not.toContain("out-of-service=siteward:NoExecute");
+  });
+
+  test("by hand loses its pods at once, although its kubelet marks the taint as siteward's again and again", async () => {
+    const site = bigSite();
+    await site.run("2m");
+    site.setTaints("a1", { key: "node.kubernetes.io/out-of-service", effect: "NoExecute", value: "nodeshutdown" });
+    for (let times = 0; times < 20; times++) {
+      site.annotate("a1", { [outOfServiceAnnotation]: `{"v":${times}}` });
+      await site.run("500ms");
+    }
+    expect(site.exists("patient-a1")).toBe(false);
+    expect(site.noExecute("a1")).toEqual(["out-of-service=nodeshutdown:NoExecute"]);
+  });
+
   test("keeps a taint that was set by hand, also if somebody who may only annotate the Node marks it as siteward's", async () => {
     const site = bigSite();
     await site.run("2m");

@@ -278,7 +278,7 @@ export class SiteModel {
   }
 
   get budget(): string {
-    return encodeBudget(this.memory, this.now);
+    return encodeBudget(this.memory, undefined, this.now);
   }
 
   /** What this process would keep for its next term. */

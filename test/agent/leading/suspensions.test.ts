@@ -109,10 +109,10 @@ test("time in which the process is not watched does not count", async () => {
   expect(suspensions.now).toBe(neverSuspended);
 });
 
-async function stopAgainAndAgain(seconds: number, every: number): Promise<void> {
+async function stopAgainAndAgain(seconds: number, every: number, stop = 1300): Promise<void> {
   for (let passed = 0; passed < seconds; passed += every) {
-    clock.skip(1300);
-    await clock.advance(`${every * 1000 - 1300}ms`);
+    clock.skip(stop);
+    await clock.advance(`${every * 1000 - stop}ms`);
   }
 }
 
@@ -138,4 +138,13 @@ test("a process that is stopped in every three seconds is unable to judge from t
   await stopAgainAndAgain(90, 9);
   expect(suspensions.unableSince(clock.now())).toBeUndefined();
   expect(suspensions.stutteringSince(clock.now())).toBeDefined();
+});
+
+test("a process that is stopped for 8 s in every 15 s is unable to judge, because it has to receive as long what it missed", async () => {
+  const begun = clock.now().mono;
+  await stopAgainAndAgain(60, 15, 8000);
+  expect((suspensions.unableSince(clock.now())?.mono ?? 0) - begun).toBeLessThan(9000);
+  await stopAgainAndAgain(80, 20, 8000);
+  await clock.advance("1s");
+  expect(suspensions.unableSince(clock.now())).toBeUndefined();
 });

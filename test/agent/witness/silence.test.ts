@@ -48,8 +48,6 @@ class Story {
   /** The leader's own addresses, on the LAN and by its uplink. */
   leadersAddresses: readonly string[] = ["192.168.7.1", "10.7.0.1"];
   gatewayQuestions = 0;
-  /** Whether everyone on a network can be asked at once. */
-  hasBroadcast = true;
   /** Boards whose port is taken by another program. */
   readonly closed = new Set<string>();
   readonly #boards = new Map<string, Board>();
@@ -69,7 +67,7 @@ class Story {
       everyoneOn: (path) =>
         this.leadersAddresses
           .map(networkOf)
-          .filter((network) => this.hasBroadcast && this.#interfaceOf(network) === path)
+          .filter((network) => this.#interfaceOf(network) === path)
           .map((network) => `${network}.255`),
       addresses: () => this.leadersAddresses,
       site,
@@ -423,7 +421,7 @@ describe("a board that stops answering", () => {
     expect(story.silenceOf("pi-2")).toBe("gone");
   });
 
-  test("that cannot announce its new address after the LAN was renumbered is asked by way of everyone there", async () => {
+  test("that cannot announce its new address after the LAN was renumbered is asked by broadcast, also by a new leader", async () => {
     const story = new Story("pi-2", "pi-3");
     story.on("pi-2", "pi-3");
     await story.lead();
@@ -431,23 +429,25 @@ describe("a board that stops answering", () => {
     story.renumber("pi-3");
     await story.clock.advance("10m");
     expect([story.silenceOf("pi-2"), story.questioner.wordOf("pi-2")?.word?.kubelet.is]).toEqual(["open", "ok"]);
-    story.off("pi-2");
-    await story.clock.advance("5m");
-    expect(story.silenceOf("pi-2")).toBe("gone");
+
+    const next = new Story("pi-2", "pi-3");
+    next.on("pi-2", "pi-3");
+    next.renumber("pi-3");
+    next.doubted = ["pi-2"];
+    await next.lead();
+    await next.clock.advance("1m");
+    expect(next.questioner.wordOf("pi-2")?.word?.kubelet.is).toBe("ok");
   });
 
-  test("is not silent after that as long as everyone there cannot be asked", async () => {
+  test("is not silent after that if it does not answer a broadcast: it may have no address there", async () => {
     const story = new Story("pi-2", "pi-3");
     story.on("pi-2", "pi-3");
     await story.lead();
     story.doubted = ["pi-2"];
-    story.hasBroadcast = false;
     story.renumber("pi-3");
+    story.off("pi-2");
     await story.clock.advance("10m");
     expect(story.silenceOf("pi-2")).toBe("open");
-    story.hasBroadcast = true;
-    await story.clock.advance("1m");
-    expect(story.questioner.wordOf("pi-2")?.word?.kubelet.is).toBe("ok");
   });
 
   test("but was never heard is unheard", async () => {

@@ -50,7 +50,7 @@ export class LifecycleSite {
   async lead(inherits: boolean): Promise<void> {
     const now = this.site.clock.now();
     const before = this.#memory;
-    const budget = inherits && before ? encodeBudget(before, now) : undefined;
+    const budget = inherits && before ? encodeBudget(before, undefined, now) : undefined;
     await this.site.endTerm();
     const settings = this.#settings;
     this.#judge = this.site.loopOf(

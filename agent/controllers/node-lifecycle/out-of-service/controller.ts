@@ -15,7 +15,7 @@ import {
   mayBeUndone,
   outOfService,
   outOfServiceAnnotation,
-  sinceConfirmed,
+  sinceMark,
 } from "./mark.ts";
 
 export interface OutOfService {
@@ -44,14 +44,14 @@ export const outOfServiceBoards = ({
   reads: [nodes, leases],
   // The mark has the last Lease that the former leader knew. An earlier one in the cache would look like a later sign.
   restsOn: [nodes, leases],
-  mappings: [enqueueOn(nodes, ({ key, after }) => (after && markOf(after) ? [key] : []))],
+  mappings: [enqueueOn(nodes, ({ key, after }) => (after && markFor(after) ? [key] : []))],
   initialMemory: undefined,
   observe(name, site) {
     const node = site.lister(nodes).get(name);
-    const mark = node && markOf(node);
+    const mark = node && markFor(node);
     if (node === undefined || mark === undefined) return undefined;
     const lease = site.lister(leases).get(boardLeaseKey(name));
-    const hasReported = sinceConfirmed(node, lease) === "heard";
+    const hasReported = sinceMark(mark, node, lease?.metadata.resourceVersion) === "heard";
     const over = hasReported ? "reported" : mayBeUndone(mark, undoneUntil()) ? "restored" : undefined;
     return { node, mark, over };
   },
@@ -84,3 +84,9 @@ export const outOfServiceBoards = ({
     };
   },
 });
+
+/**
+ * The mark of a confirmed board; undefined for all others. A mark that is missing beside our taint counts like an
+ * unreadable one: only the board's own kubelet, which runs, or a person can have removed it.
+ */
+const markFor = (node: Node): JsonRecord | undefined => markOf(node) ?? (hasOwnTaint(node) ? {} : undefined);

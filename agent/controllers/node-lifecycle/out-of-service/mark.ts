@@ -97,14 +97,14 @@ export function markOf({ metadata: { annotations } }: Node): JsonRecord | undefi
 }
 
 /** Whether the out-of-service taint of a Node, if it has one, is ours. */
-export const isMarked = ({ metadata: { annotations } }: Node): boolean =>
-  annotations?.[outOfServiceAnnotation] !== undefined;
+export const isMarked = (node: Node): boolean =>
+  node.metadata.annotations?.[outOfServiceAnnotation] !== undefined && !hasForeignTaint(node);
 
 /**
  * Whether the board has given a sign of life since an operator confirmed it dead; undefined if the taint is not ours.
  */
 export function sinceConfirmed(node: Node, lease: Lease | undefined): Confirmed | undefined {
-  const mark = markOf(node);
+  const mark = isMarked(node) ? markOf(node) : undefined;
   return mark && sinceMark(mark, node, lease?.metadata.resourceVersion);
 }
 
@@ -125,7 +125,8 @@ export function confirmedDeadBy(node: Node, lease: string | undefined): string |
 export const mayBeUndone = ({ term }: JsonRecord, undoneUntil: number | undefined): boolean =>
   undoneUntil !== undefined && !(typeof term === "number" && term > undoneUntil);
 
-function sinceMark(mark: JsonRecord, node: Node, lease: string | undefined): Confirmed {
+/** Whether the board has given a sign of life since this mark was written. */
+export function sinceMark(mark: JsonRecord, node: Node, lease: string | undefined): Confirmed {
   const signs = signsOf(node, lease);
   return mark.lease === signs.lease && mark.heartbeat === signs.heartbeat ? "silent" : "heard";
 }

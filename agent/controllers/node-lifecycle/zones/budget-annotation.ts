@@ -21,8 +21,11 @@ const maxOfEach = 48 * 1024;
 const maxOfSilences = 16 * 1024;
 const maxTextLength = 112 * 1024;
 
-/** Encodes the zones, and how long each taint and each silence have lasted, in whole seconds, rounded down. */
-export function encodeBudget({ zones, boards, foreign }: SiteMemory, now: Instant): string {
+/**
+ * Encodes the zones, and how long each taint and each silence have lasted, in whole seconds, rounded down. `term`: that of
+ * the leader that writes it.
+ */
+export function encodeBudget({ zones, boards, foreign }: SiteMemory, term: number | undefined, now: Instant): string {
   const running = [...boards]
     .flatMap(([name, { taint }]) => (taint === undefined ? [] : [{ name, ...taint }]))
     .sort((a, b) => a.since.mono - b.since.mono)
@@ -34,6 +37,7 @@ export function encodeBudget({ zones, boards, foreign }: SiteMemory, now: Instan
   return JSON.stringify({
     ...foreign,
     v: 1,
+    term,
     zones: fitting(
       [...zones].map(([name, { state, queue, evictions, foreign }]) => [
         name,
@@ -75,23 +79,23 @@ function fitting(entries: readonly (readonly [name: string, value: object])[], r
 }
 
 /**
- * The budget that the leader of a term takes over. `undoneUntil`: the highest term of which a restore of the API server may
- * have undone something. The first term after that takes over nothing about boards, because a taint or a silence in the
+ * The budget that a leader takes over. `undoneUntil`: the highest term of which a restore of the API server may have undone
+ * something. Nothing that a leader of such a term wrote about boards is taken over, because a taint or a silence in the
  * backup may have ended since, and begun anew.
  */
 export function inheritedBudget(
   text: string | undefined,
-  { term, undoneUntil }: { readonly term: number; readonly undoneUntil: number | undefined },
+  undoneUntil: number | undefined,
   now: Instant,
 ): Budget | undefined {
   const budget = decodeBudget(text, now);
-  const isFromBackup = undoneUntil !== undefined && term <= undoneUntil + 1;
+  const isFromBackup = undoneUntil !== undefined && !(budget?.term !== undefined && budget.term > undoneUntil);
   return budget && isFromBackup ? { ...budget, taints: new Map(), silences: new Map() } : budget;
 }
 
 /** Returns `undefined` for a missing text or an unknown version. Skips invalid entries. */
 export function decodeBudget(text: string | undefined, now: Instant): Budget | undefined {
-  const { v: version, zones, boards, silent, ...foreign } = recordIn(text ?? "", maxTextLength) ?? {};
+  const { v: version, term, zones, boards, silent, ...foreign } = recordIn(text ?? "", maxTextLength) ?? {};
   if (version !== 1) return undefined;
   return {
     zones: new Map(
@@ -112,6 +116,7 @@ export function decodeBudget(text: string | undefined, now: Instant): Budget | u
         return silence ? [[name, silence] as const] : [];
       }),
     ),
+    term: isAmount(term) ? term : undefined,
     readAt: now,
     foreign,
   };

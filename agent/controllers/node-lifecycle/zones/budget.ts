@@ -14,6 +14,8 @@ export interface Budget {
   readonly taints: ReadonlyMap<string, RunningTaint>;
   /** The silences of boards that do not answer on the LAN, or answer that they run no pods. */
   readonly silences: ReadonlyMap<string, EarlierSilence>;
+  /** The term of the leader that wrote it; undefined if it was an earlier version. */
+  readonly term?: number | undefined;
   readonly readAt: Instant;
   /** Unknown fields, written by a newer program; passed on unchanged. */
   readonly foreign: UnknownFields;

@@ -119,7 +119,7 @@ test("whether a board is eligible is decided without a copy of the tolerations",
 });
 
 test("a board that siteward took out of service gets no pod, and keeps those that it has until they are evicted", () => {
-  const outOfService = { key: "node.kubernetes.io/out-of-service", effect: "NoExecute" };
+  const outOfService = { key: "node.kubernetes.io/out-of-service", effect: "NoExecute", value: "siteward" };
   const board = (annotations: Readonly<Record<string, string>>, ...taints: readonly Taint[]) => ({
     metadata: { name: "n1", uid: "u", resourceVersion: "1", annotations },
     spec: { taints },

@@ -405,7 +405,7 @@ test("the API is read about a limited number of boards that siteward took out of
   const boards = Array.from({ length: 100 }, (_, index) => `pi-${index}`);
   const annotations = { [outOfServiceAnnotation]: JSON.stringify({ v: 1, lease: "", heartbeat: "" }) };
   const outOfService = boards.map((name): Node => {
-    const taints = [{ key: "node.kubernetes.io/out-of-service", effect: "NoExecute" }];
+    const taints = [{ key: "node.kubernetes.io/out-of-service", effect: "NoExecute", value: "siteward" }];
     const board = node(name, { conditions: { Ready: "Unknown" }, taints });
     return { ...board, metadata: { ...board.metadata, annotations } };
   });
@@ -525,6 +525,7 @@ describe("terminating pods on boards that an operator marked out of service", ()
           }),
         },
       },
+      spec: { taints: [{ key: "node.kubernetes.io/out-of-service", effect: "NoExecute", value: "siteward" }] },
       status: { conditions: [{ type: "Ready", status: "Unknown", lastHeartbeatTime: "H1" }] },
     };
     const heard: Node = {

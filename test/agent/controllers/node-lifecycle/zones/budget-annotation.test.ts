@@ -119,7 +119,7 @@ describe("the budget in the Lease", () => {
   });
 
   test("an empty memory is an empty budget", () => {
-    expect(encodeBudget(firstMemory, now)).toBe('{"v":1,"zones":{},"boards":{}}');
+    expect(encodeBudget(firstMemory, 7, now)).toBe('{"v":1,"term":7,"zones":{},"boards":{}}');
   });
 
   test("does not outgrow an annotation, regardless of how many boards are tainted", async () => {
