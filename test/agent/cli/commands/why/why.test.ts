@@ -8,6 +8,7 @@ import { bootClock, bootId } from "../../../../../agent/board/facts.ts";
 import { readFact } from "../../../../../agent/board/read-fact.ts";
 import { dispatch } from "../../../../../agent/cli/dispatch.ts";
 import { ControlSocket } from "../../../../../agent/commands/operator-api/control-socket.ts";
+import { decisionBound } from "../../../../../agent/decisions/decision-book.ts";
 import { type DecisionRecord, type HeldGroup, subjectText } from "../../../../../agent/decisions/decision-record.ts";
 import type { Status } from "../../../../../agent/status/schema.ts";
 import { DecisionLog } from "../../../../../storage/decision-log.ts";
@@ -94,7 +95,7 @@ const evicted: DecisionRecord = {
 function stored(...records: readonly DecisionRecord[]): void {
   const pragmas = { cacheKiB: 512, mmapMiB: 0, walAutocheckpointPages: 1000, journalSizeLimitKiB: 4096 };
   const state = StateFolder.open({ folder: path.join(folder, "state"), pragmas, stamp: "1" });
-  new DecisionLog(state.state.database, { rows: 100, bytes: 100_000 }).write(
+  new DecisionLog(state.state.database, decisionBound).write(
     records.map((record) => ({
       id: undefined,
       subject: subjectText(record.on),
@@ -792,6 +793,19 @@ describe("beside another program", () => {
       "750 records of the same terms could not be kept, because there were too many at once: an act that only one side seems to have done may be among them",
     );
     expect(JSON.parse((await report("--json")).out)).toMatchObject({ unrecorded: 750 });
+  });
+
+  test("the report says if the board has no room for more records, because those of a compared policy go first", async () => {
+    const named = (n: number) => ({ ...evicted.on, name: `web-${n}`, uid: `p${n}` });
+    const held = Array.from({ length: 480 }, (_, n): DecisionRecord => ({ ...evicted, on: named(n) }));
+    stored(...held);
+    const { code, out } = await report();
+    expect([code, out.split("\n")[0]]).toEqual([
+      0,
+      "edge-02 has no record of the last 24h of a controller in shadow mode or of a compared policy.",
+    ]);
+    expect(out.replace(/\n/g, " ")).toContain("The board has no room for more records, and deletes old ones");
+    expect(JSON.parse((await report("--json")).out)).toMatchObject({ acts: [], isFull: true });
   });
 
   test("the report covers more records than one answer holds, as far back as asked", async () => {
