@@ -74,12 +74,13 @@ export function controlLoops(ambient: Ambient, deps: TermLoopsDeps): TermLoops {
   const large = new PrioritySemaphore(1);
   const turns = new FairTurns(ambient.clock);
   const opened =
-    ({ caches, client, executor, decisions, store, isShadow = false }: LoopKit, lane: Lane) =>
+    ({ caches, client, executor, decisions, store, isShadow = false, isComparison = false }: LoopKit, lane: Lane) =>
     <State, Memory>(controller: Controller<State, Memory>, workers: number): ControlLoop<State, Memory> =>
       new ControlLoop(ambient, {
         controller,
         workers,
-        lane,
+        // What is only compared waits for everything else.
+        lane: isComparison ? "events" : lane,
         caches,
         site: (pass) => new CachedSiteView({ caches, client }, pass),
         executor,
@@ -142,4 +143,5 @@ export function controlLoops(ambient: Ambient, deps: TermLoopsDeps): TermLoops {
 type LoopKit = Pick<ShadowLoopsDeps, "caches" | "client" | "executor" | "decisions"> & {
   readonly store?: Memo;
   readonly isShadow?: boolean;
+  readonly isComparison?: boolean;
 };
