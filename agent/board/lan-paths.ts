@@ -62,7 +62,9 @@ const paths6 = (text: string): Route[] =>
   });
 
 /** How many IPv4 networks of one interface are reached by their broadcast addresses. */
-const maxNetworks = 2;
+const maxNetworks = 8;
+/** The first number of link-local addresses, and the first of multicast ones: such routes lead to no network of boards. */
+const [linkLocal, multicast] = [169, 224];
 
 /**
  * The addresses that reach every machine on an interface, whatever its own address: the broadcast address of each of
@@ -72,7 +74,11 @@ export function everyoneOn(read: ReadFact, path: string): readonly string[] {
   const networks = routes4(read("/proc/net/route") ?? "").filter(
     ({ name, isDirect, length }) => name === path && isDirect && length > 0 && length <= 30,
   );
-  const four = networks.slice(0, maxNetworks).map(({ destination, mask }) => textOf((destination | ~mask) >>> 0));
+  const ofBoards = networks.filter(
+    ({ destination }) => destination >>> 24 !== linkLocal && destination >>> 24 < multicast,
+  );
+  const broadcasts = ofBoards.map(({ destination, mask }) => textOf((destination | ~mask) >>> 0));
+  const four = [...new Set(broadcasts)].slice(0, maxNetworks);
   const hasSix = routes6(read("/proc/net/ipv6_route") ?? "").some(({ name, isDirect }) => name === path && isDirect);
   return [...four, ...(hasSix ? [`ff02::1%${path}`] : [])];
 }

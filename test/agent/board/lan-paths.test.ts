@@ -65,6 +65,15 @@ describe("everyone on an interface", () => {
     expect(everyoneOn(reading(routes, of6), path)).toEqual(addresses);
   });
 
+  test("are those of each network of the interface once, whatever else has routes there", () => {
+    const route = (destination: string, mask: string, metric: number) =>
+      `eth0\t${destination}\t00000000\t0001\t0\t0\t${metric}\t${mask}\t0\t0\t0\n`;
+    const others = route("0000FEA9", "0000FFFF", 1000) + route("000000E0", "000000F0", 0);
+    const again = route("0007A8C0", "00FFFFFF", 600);
+    const networks = others + lan + again + route("0008A8C0", "00FFFFFF", 100) + route("0009A8C0", "00FFFFFF", 100);
+    expect(everyoneOn(reading(networks), "eth0")).toEqual(["192.168.7.255", "192.168.8.255", "192.168.9.255"]);
+  });
+
   test("has no addresses if the routes cannot be read or are malformed", () => {
     expect(everyoneOn(() => undefined, "eth0")).toEqual([]);
     expect(everyoneOn(() => `eth0 zz 11 \n\n0\n${any} zz ${any} 00 ${any} x x x x eth0`, "eth0")).toEqual([]);

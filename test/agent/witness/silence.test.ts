@@ -512,6 +512,19 @@ describe("boards that reach each other by the LAN and by their uplinks", () => {
     expect(story.silenceOf("pi-2")).toBe("open");
   });
 
+  test("a leader that heard others by their uplinks only hears one that loses it once the LAN is back, with other addresses", async () => {
+    const story = new Story("pi-2", "pi-3");
+    story.reachByUplink("pi-2", "pi-3");
+    for (const address of [leader.lan, story.lanOf("pi-2"), story.lanOf("pi-3")]) story.lan.unplugged.add(address);
+    story.on("pi-2", "pi-3");
+    await story.lead();
+    story.lan.unplugged.add(story.uplinkOf("pi-2"));
+    story.doubted = ["pi-2"];
+    story.renumber("pi-3");
+    await story.clock.advance("10m");
+    expect([story.silenceOf("pi-2"), story.questioner.wordOf("pi-2")?.word?.kubelet.is]).toEqual(["open", "ok"]);
+  });
+
   test("a machine on the LAN that answers each question there first does not crowd out the answers by the uplink", async () => {
     const story = new Story("pi-2", "pi-3");
     story.reachByUplink("pi-2", "pi-3");
