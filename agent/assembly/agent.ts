@@ -191,7 +191,7 @@ export class Agent {
     return this.#witness?.announcement();
   }
 
-  /** This board's Node in the cache, while watches keep it current; undefined without one. */
+  /** This board's Node from the cache; undefined while no watch keeps it current, or if the cache does not have it. */
   ownNode(): Node | undefined {
     const { home, informers } = this.#site;
     return home.isListening ? informers.informer(nodes).lister.get(this.#edges.config.board.node) : undefined;

@@ -23,7 +23,7 @@ export interface ControllerDeps {
 /** The dependencies of the named controllers. */
 type Of<Name extends keyof ControllerDeps> = Pick<ControllerDeps, Name>;
 
-/** The controllers of boards, one line each. */
+/** The controllers of boards, one entry each. */
 export const registry = {
   "node-lifecycle": (deps: Of<"nodeLifecycle">) => nodeLifecycle(deps.nodeLifecycle),
   "node-taints": () => nodeTaints,
@@ -36,7 +36,7 @@ export const registry = {
   "pod-gc": (deps: Of<"podGC">) => podGC(deps.podGC),
 } as const;
 
-/** The controllers of workloads, one line each. Their reads and settings are in workloads.ts. */
+/** The controllers of workloads, one entry each. Their reads and settings are in workloads.ts. */
 export const workloadRegistry: Readonly<Record<WorkloadName, (deps: WorkloadDeps) => WorkloadController>> = {
   daemonset: ({ config, verdictDeps }) => workload(daemonSet({ verdictDeps }), config.daemonSet.workers),
   "daemon-binding": ({ config }) => workload(daemonBinding, config.daemonSet.workers),

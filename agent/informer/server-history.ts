@@ -18,8 +18,8 @@ export interface LeaseVersion {
   /** The resourceVersion of that state. */
   readonly version: string;
   /**
-   * The renewTime as milliseconds since 1970; undefined if there is no valid one. Two histories may both assign a
-   * resourceVersion, but not to the same renewal.
+   * The renewTime as milliseconds since 1970; undefined if there is no valid one. Two histories may use the
+   * same resourceVersion, but not for the same renewal.
    */
   readonly renewal: number | undefined;
 }

@@ -70,7 +70,7 @@ export class CurrentTerm {
     return this.#running?.judgeMemory === undefined ? "no judge" : this.#running.judgeMemory();
   }
 
-  /** Like `judgeMemory`, for the judge that decides by another policy. */
+  /** Like `judgeMemory`, for the policy that is only compared (`judgement.compare`); "no judge" if none is. */
   comparedMemory(): SiteMemory | "no judge" | undefined {
     const { compared } = this.#running ?? {};
     return compared === undefined ? "no judge" : compared.judgeMemory();

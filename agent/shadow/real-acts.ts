@@ -83,7 +83,7 @@ export class RealActs {
   }
 }
 
-/** What a change of a Node says was done to its board. */
+/** The acts on a board that a change of its Node reveals. */
 export function actsOnBoard({ before, after }: ObjectChange<Node>): readonly RealAct[] {
   if (before === undefined || after === undefined || before.metadata.uid !== after.metadata.uid) return [];
   const found = (act: RecordedAct): RealAct => ({ act, object: after, resource: nodes, board: after.metadata.name });
@@ -95,7 +95,7 @@ export function actsOnBoard({ before, after }: ObjectChange<Node>): readonly Rea
 }
 
 /**
- * What a change of a pod says was done to it: evicted if it was deleted on a board that is tainted as not ready or
+ * The acts on a pod that a change of it reveals: evicted if it was deleted on a board that is tainted as not ready or
  * unreachable, collected if it is gone and its board has no Node, or is out of service and so cannot have ended it. `node`:
  * that of its board. A person may have deleted it all the same.
  */

@@ -139,7 +139,7 @@ export class AcceptedCommands {
     try {
       work();
     } catch (error) {
-      this.#ambient.log.warn("the command log cannot be maintained", { error });
+      this.#ambient.log.warn("the command log cannot be read or written", { error });
     }
   }
 

@@ -30,8 +30,8 @@ export const decide = (state: SetState, before: SetMemory, now: Instant): Decisi
   atOnce(decideInSteps(state, before, now));
 
 /**
- * Writes in rounds, the steps of docs/kubernetes-rules.md#daemon-sync. An empty round is skipped. Decides in small
- * steps, because a tenant's set may have thousands of pods.
+ * The first round of writes. Each round is one step of docs/kubernetes-rules.md#daemon-sync, and an empty one is skipped;
+ * `decideAfterWritesInSteps` gives the next. Decides in small steps, because a tenant's set may have thousands of pods.
  */
 export function* decideInSteps(state: SetState, before: SetMemory, now: Instant): Steps<Decision<SetMemory>> {
   switch (state.kind) {

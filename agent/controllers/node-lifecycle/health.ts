@@ -358,8 +358,8 @@ export function afterWrite(health: NodeHealth, written: Node, lease: string | un
 }
 
 /**
- * The health with the time that the board missed in respites, as known after a pass; the same object if that is
- * unchanged. Policy `kubernetes` counts no such time: each outage that makes kube-controller-manager exit begins a new
+ * The health with `missed` brought up to date after a pass: the total length of the earlier respites in which the board
+ * was silent throughout. The same object if nothing changed. Policy `kubernetes` counts no such time: each outage that makes kube-controller-manager exit begins a new
  * grace period.
  */
 export function withMissed(

@@ -44,7 +44,7 @@ export interface EvictionTimer {
  */
 export type TimerOrigin =
   | "this term"
-  /** The window began in an earlier term, of any board, so that changes between the terms are unknown. */
+  /** The window began in an earlier term, of this board or another, so it is not known what changed between the terms. */
   | "earlier term"
   /** The same, and the timer was stored then and has not been computed since. */
   | "loaded"

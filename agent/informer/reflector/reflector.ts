@@ -402,8 +402,8 @@ export class Reflector<T extends KubeObject> {
           return;
         }
         const object = typeof trimmed === "string" ? this.#gone(event.object, group) : trimmed;
-        // An object that is no longer admitted may be stored, so it is deleted; the store ignores deletions of unknown
-        // objects.
+        // An object that is no longer admitted may still be stored, so it is reported as deleted; the store ignores deletions
+        // of unknown objects.
         const type = typeof trimmed === "object" && this.#admits(object) ? deltaTypes[event.type] : "Deleted";
         if (type !== "Deleted" && this.#isLeftOut(object, group)) {
           group.add(this.#missed(object, group), resourceVersion);
