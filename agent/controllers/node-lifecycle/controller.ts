@@ -22,6 +22,31 @@ import { mayHaveTurn } from "./turn-writes.ts";
 import { nextInTurn } from "./turns.ts";
 import { type Budget, budgetNow } from "./zones/budget.ts";
 
+/*
+ * How a silent board comes to be marked and tainted, or why it is not. Steps 1 to 7 are a monitor pass, every
+ * `monitorPeriod`; pass.ts has the table of its rounds.
+ *
+ * 1. Each board is read from the cache: its Node, the version of its Lease, and its answer on the LAN (`sightings` in
+ *    this file).
+ * 2. The silence of each board is measured on our clock, from the last change of a sign of life (health.ts). If no watch
+ *    proves it, the API is asked (proofs.ts).
+ * 3. From this evidence alone follows the verdict (../../judgement/verdict.ts).
+ * 4. The conditions of the next silent boards are written, Ready=Unknown (`nextToMark` in silent-conditions.ts, `monitor`
+ *    in decide.ts). Their taint NoSchedule follows from that (node-taints.ts). A failed write is repeated within the pass
+ *    (`afterTry`, `retry`).
+ * 5. Then the zones are judged, by all boards that are not ready (`taintRound` in taint-round.ts; zones/site-zones.ts).
+ *    This gives each zone its rate, which may be 0.
+ * 6. A board that is to be tainted joins the queue of its zone; one that is ready leaves it, and loses our taints
+ *    (`taintPlan` in after-conditions.ts; `queueBoards`).
+ * 7. The ready pods of boards that fell silent are marked not ready (`markPods`), those that arrive later by
+ *    pod-readiness.ts.
+ * 8. In this pass and in the short ones after it, a board gets its turn when its zone has a token (turns.ts). Verdict,
+ *    quarantine, freezes and the safety valve may forbid that; it then keeps waiting (`mayHaveTurn` in turn-writes.ts,
+ *    `rulingOf` in ../../judgement/ruling.ts), and the reason is recorded (`dueTaints` in grounds.ts).
+ * 9. NoExecute is written, and its outcome decides whether the turn is used up (outcome-round.ts). The evictions follow
+ *    in ../taint-eviction.
+ */
+
 export interface NodeLifecycleDeps {
   readonly settings: NodeLifecycleSettings;
   /** The previous leader's budget, read in the first pass of a term. */
