@@ -374,7 +374,7 @@ export class DeltaFIFO<T extends StoredObject> {
    * One transaction, which also writes everything that waits in memory. Fields in memory change only after the commit.
    */
   #write<R>(next: FifoState<T>, work: () => R): R {
-    if (this.#database.inTransaction) throw new Error("a DeltaFIFO must not be written inside another transaction");
+    if (this.#database.inTransaction) throw new Error("a DeltaFIFO writes in its own transactions");
     const { position = this.#position, populated = this.#populated, quiet = new Map<Key, T>() } = next;
     let result: R;
     try {
