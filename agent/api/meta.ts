@@ -52,3 +52,12 @@ export const keyOf = ({
 }: {
   readonly metadata: { readonly name: string; readonly namespace?: string };
 }): string => (metadata.namespace === undefined ? metadata.name : `${metadata.namespace}/${metadata.name}`);
+
+/** The namespace in a key of `keyOf`; empty if there is none. */
+export const namespaceIn = (key: string): string => key.slice(0, Math.max(0, key.indexOf("/")));
+
+/** The inverse of `keyOf`. */
+export function placeIn(key: string): { readonly namespace?: string; readonly name: string } {
+  const slash = key.indexOf("/");
+  return { ...(slash >= 0 && { namespace: key.slice(0, slash) }), name: key.slice(slash + 1) };
+}

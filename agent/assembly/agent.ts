@@ -7,7 +7,7 @@ import { TaskGroup } from "../base/concurrency/tasks.ts";
 import type { Progress } from "../base/progress.ts";
 import type { KubeClient } from "../client/kube-client.ts";
 import { AgentSiteControls } from "../commands/operations/site-controls.ts";
-import { isCompared, shadowedControllers } from "../config/shadow-mode.ts";
+import { pretenceOf } from "../config/shadow-mode.ts";
 import { workloadsOf } from "../controllers/workloads.ts";
 import { DecisionBook, decisionBound } from "../decisions/decision-book.ts";
 import type { LeaderElector } from "../election/leader-elector.ts";
@@ -78,7 +78,7 @@ export class Agent {
     const { elector, holds, valve } = election;
     const site = siteCaches(ambient, edges, { seat, current, connection: api, elector, holds });
     const { caches, uncontested } = site;
-    const pretence = isCompared(config) ? "kubernetes" : shadowedControllers(config).length > 0 ? "shadow" : undefined;
+    const pretence = pretenceOf(config);
     fitness.attachPeers(() => peersOf(site.informers.informer(nodes), config.board.node));
     const stories = {
       log: new DecisionLog(edges.folder.state.database, decisionBound),

@@ -1,7 +1,7 @@
 import { boardLeaseKey, leases, nodes, pods } from "../api/resources.ts";
 import type { Ambient } from "../base/ambient.ts";
 import type { Instant } from "../base/clock.ts";
-import { isCompared } from "../config/shadow-mode.ts";
+import { pretenceOf } from "../config/shadow-mode.ts";
 import { type BoardVerdictDeps, freezeOnBoard, isBoardBack } from "../controllers/board-verdicts.ts";
 import { lifecycleSettings } from "../controllers/node-lifecycle/settings.ts";
 import { openValve, shutValve, type ValveAt } from "../controllers/safety-valve.ts";
@@ -104,7 +104,10 @@ export function executionOf(ambient: Ambient, { config }: Edges, deps: Execution
       ...parts,
       ...unheld,
       isFrozen,
-      isPaused: (controller) => isPaused(holds.now(clock.now()), controller, clock.now()),
+      isPaused(controller) {
+        const now = clock.now();
+        return isPaused(holds.now(now), controller, now);
+      },
       valve: counter &&
         limits && {
           admit: (act, namespace) => {
@@ -118,7 +121,7 @@ export function executionOf(ambient: Ambient, { config }: Edges, deps: Execution
     const { termComparison, termShadow } = await import("./shadow.ts");
     const shared = { config, current, uncontested, reader: api.client, decisions: shadowBook };
     // No hold of this site binds another policy.
-    if (isCompared(config))
+    if (pretenceOf(config) === "kubernetes")
       return termComparison(ambient, {
         ...shared,
         executorOf: (parts) => new Executor(ambient, { ...parts, ...unheld }),

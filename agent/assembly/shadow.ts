@@ -6,6 +6,7 @@ import type { ValveAt } from "../controllers/safety-valve.ts";
 import type { DecisionBook } from "../decisions/decision-book.ts";
 import type { RecordedAct } from "../decisions/grounds.ts";
 import type { EventSink, Executor } from "../execution/executor.ts";
+import type { Term } from "../execution/fence.ts";
 import type { ValveBook } from "../holds/valve-book.ts";
 import type { CurrentTerm } from "../leading/current-term.ts";
 import type { TermShadow } from "../leading/term-shadow.ts";
@@ -69,11 +70,9 @@ export function termShadow(
     verdictDeps: (acting) => ({ ...acting, valve }),
     async run(term, isBehind) {
       counter?.begin();
-      const end = realActs.follow(term, isBehind);
       try {
-        await site.run(term.signal);
+        await follow(site, realActs, term, isBehind);
       } finally {
-        end();
         counter?.end();
       }
     },
@@ -113,19 +112,19 @@ export function termComparison(
     decisions,
     executor: executorOf({ client, events: noEvents, decisions }),
     isComparison: true,
-    verdictDeps: () => ({
-      settings,
-      judge: () => current.comparedMemory(),
-    }),
-    async run(term, isBehind) {
-      const end = realActs.follow(term, isBehind);
-      try {
-        await site.run(term.signal);
-      } finally {
-        end();
-      }
-    },
+    verdictDeps: () => ({ settings, judge: () => current.comparedMemory() }),
+    run: (term, isBehind) => follow(site, realActs, term, isBehind),
   };
+}
+
+/** Follows the site, and what is really done there, until the term ends. */
+async function follow(site: OverlaidSite, realActs: RealActs, term: Term, isBehind: () => boolean): Promise<void> {
+  const end = realActs.follow(term, isBehind);
+  try {
+    await site.run(term.signal);
+  } finally {
+    end();
+  }
 }
 
 /** The acts of the controllers in shadow mode. */

@@ -53,7 +53,7 @@ export function conflicts(config: Config): readonly SettingsConflict[] {
   const [shadowed] = shadowedSettings(config);
   demand(
     judgement.compare === "off" || shadowed === undefined,
-    ["judgement.compare", ...(shadowed === undefined ? [] : [`${shadowed}.mode`])],
+    ["judgement.compare", ...(shadowed === undefined ? [] : [shadowed])],
     "must be off while a controller is in shadow mode, which is compared with what others do",
   );
   const { memory } = config;

@@ -17,19 +17,25 @@ export const isShadowed = ({ controllers }: Pick<Config, "controllers">, name: J
 export const shadowedControllers = (config: Pick<Config, "controllers">): readonly string[] =>
   shadowedNames(config).map((name) => judgingControllers[name]);
 
-/** The sections of the settings of the controllers in shadow mode. */
+/** The settings by which controllers are in shadow mode. */
 export const shadowedSettings = (config: Pick<Config, "controllers">): readonly string[] =>
-  shadowedNames(config).map((name) => `controllers.${name}`);
+  shadowedNames(config).map(modeSetting);
+
+/** The setting of a controller's mode, as in the configuration. */
+export const modeSetting = (name: JudgingController): string => `controllers.${name}.mode`;
 
 const shadowedNames = (config: Pick<Config, "controllers">): readonly JudgingController[] =>
   (Object.keys(judgingControllers) as readonly JudgingController[]).filter((name) => isShadowed(config, name));
 
 /**
- * Whether the leader also decides by policy `kubernetes`, beside its own policy and without writing anything
- * (docs/judgement.md#comparison-with-policy-kubernetes).
+ * Why controllers only pretend to write: they run in shadow mode, or decide by policy `kubernetes` beside those that act
+ * (docs/judgement.md#comparison-with-policy-kubernetes). The configuration never asks for both; undefined if for neither.
  */
-export const isCompared = ({ judgement, controllers }: Pick<Config, "judgement" | "controllers">): boolean =>
-  judgement.compare === "kubernetes" && controllers.nodeLifecycle.mode === "act";
+export function pretenceOf(config: Pick<Config, "judgement" | "controllers">): "shadow" | "kubernetes" | undefined {
+  const { judgement, controllers } = config;
+  if (judgement.compare === "kubernetes" && controllers.nodeLifecycle.mode === "act") return "kubernetes";
+  return shadowedNames(config).length > 0 ? "shadow" : undefined;
+}
 
 /** Whether all controllers that can run in shadow mode do: then the judgement of boards is left to another program. */
 export const isWholeShadow = (config: Pick<Config, "controllers">): boolean =>

@@ -192,8 +192,8 @@ export class ValveBook {
 
   /** The view of the valve for acts on pods of this namespace or, without one, for taints of boards. */
   view(limits: ActLimits, now: Instant, namespace?: string): ValveView {
-    // The free acts (see `#free`) are left out: the Lease counts them, but the next act can use one at once, and those that
-    // nobody needs are given back.
+    // The free acts (see `#free`) are left out: the Lease counts them, but the next act can use one at once, and unused ones
+    // are returned.
     const valve = { ...this.#current, admitted: this.#sent + this.#asked };
     const limit = limits.acts(now);
     const acts = actsWithin(valve, now);

@@ -1,3 +1,4 @@
+import { namespaceIn } from "../api/meta.ts";
 import { Fifo } from "../base/fifo.ts";
 
 /**
@@ -9,7 +10,7 @@ export class KeyLine {
   readonly #byNamespace = new Map<string, Fifo<string>>();
 
   push(key: string): void {
-    const namespace = key.slice(0, Math.max(0, key.indexOf("/")));
+    const namespace = namespaceIn(key);
     const keys = this.#byNamespace.get(namespace) ?? new Fifo<string>();
     keys.push(key);
     this.#byNamespace.set(namespace, keys);

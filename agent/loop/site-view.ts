@@ -1,4 +1,4 @@
-import type { KubeObject } from "../api/meta.ts";
+import { type KubeObject, placeIn } from "../api/meta.ts";
 import type { Resource } from "../api/resources.ts";
 import type { Instant } from "../base/clock.ts";
 import { isOfOneObject } from "../base/errors.ts";
@@ -70,10 +70,8 @@ export class CachedSiteView implements SiteView {
   }
 
   async fetch<T extends KubeObject>(resource: Resource<T>, key: string): Promise<T | undefined> {
-    const slash = key.indexOf("/");
-    const at = slash < 0 ? { name: key } : { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
     try {
-      return await this.#client.get(resource, at, this.#pass.signal, this.#pass);
+      return await this.#client.get(resource, placeIn(key), this.#pass.signal, this.#pass);
     } catch (error) {
       if (isNotFound(error)) return undefined;
       if (isOfOneObject(error)) this.#pass.unread?.(error);

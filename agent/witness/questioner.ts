@@ -206,7 +206,8 @@ export class Questioner {
     const unheard = this.#unheard(asked, now);
     const own = new Set(open.length + unheard.length > 0 ? this.#deps.addresses() : []);
     if (open.length > 0) this.#findShared(open, targets);
-    for (const one of unheard) this.#askEveryone(one, own, now);
+    const known = unheard.length > 0 ? this.#deps.calibration.knownPaths(now) : new Set<string>();
+    for (const one of unheard) this.#askEveryone(one, this.#wayTo(one, own, now), known, now);
     const ways = open
       .filter((one) => !this.#isShared(one, now))
       .map((one) => this.#wayTo(one, own, now))
@@ -261,11 +262,10 @@ export class Questioner {
    * machine's, may have changed while it could not announce a new one. Networks within each board, such as container
    * bridges, are left out.
    */
-  #askEveryone(one: AnnouncedBoard, own: ReadonlySet<string>, now: Instant): void {
-    const { near } = this.#wayTo(one, own, now);
-    const paths = new Set([...near, ...this.#deps.calibration.knownPaths(now)].filter(isDirect));
-    this.#port.askEveryone(one.board, one.announced, [...paths]);
-    this.#everyoneAsked.set(one.board, now);
+  #askEveryone({ board, announced }: AnnouncedBoard, { near }: Way, known: ReadonlySet<string>, now: Instant): void {
+    const paths = new Set([...near, ...known].filter(isDirect));
+    this.#port.askEveryone(board, announced, [...paths]);
+    this.#everyoneAsked.set(board, now);
   }
 
   /** Asks a board in doubt; undefined if it cannot be asked. */

@@ -5,7 +5,7 @@ import { listed } from "../../base/text/listed.ts";
 import { isoTime } from "../../base/time/iso-time.ts";
 import { boardOf } from "../../board/identity.ts";
 import { standingBy, standsBy } from "../../board/sick-leader.ts";
-import { isShadowed, type JudgingController, judgingControllers } from "../../config/shadow-mode.ts";
+import { isShadowed, type JudgingController, judgingControllers, modeSetting } from "../../config/shadow-mode.ts";
 import { maxTakeover } from "../../election/follower-pace.ts";
 import { isPaused } from "../../holds/holds.ts";
 import { peerOf, peersIn } from "../../leading/peers.ts";
@@ -179,7 +179,7 @@ export class AgentSiteControls implements SiteControls {
   ): Promise<Effect> {
     const shadowed = needed.filter((name) => isShadowed(this.#deps.config, name));
     if (shadowed.length > 0) {
-      const settings = shadowed.map((name) => `controllers.${name}.mode`);
+      const settings = shadowed.map(modeSetting);
       const message = `${listed(settings, settings.length)} ${settings.length === 1 ? "is" : "are"} shadow: siteward writes nothing for them, so this order would have no effect`;
       return refused(409, "shadow", message, { settings });
     }

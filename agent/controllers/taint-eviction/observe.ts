@@ -1,4 +1,5 @@
 import type { Node, Pod, Taint } from "../../api/core.ts";
+import { placeIn } from "../../api/meta.ts";
 import { boardOf } from "../../api/pods.ts";
 import { covers } from "../../api/resource-version.ts";
 import { boardLeaseKey, leases, nodes, pods } from "../../api/resources.ts";
@@ -203,12 +204,7 @@ const goneState = async (key: string, timer: EvictionTimer, site: SiteView): Pro
   released: await isReleased(key, timer, site),
 });
 
-const refOfKey = (key: string, uid: string) => ({
-  resource: pods,
-  namespace: key.slice(0, key.indexOf("/")),
-  name: key.slice(key.indexOf("/") + 1),
-  uid,
-});
+const refOfKey = (key: string, uid: string) => ({ resource: pods, namespace: undefined, ...placeIn(key), uid });
 
 /**
  * Whether a pod left the cache because its board left the site. While the board's Node is in the cache, the pod was

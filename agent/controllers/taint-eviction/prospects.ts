@@ -1,4 +1,4 @@
-import type { KubeObject } from "../../api/meta.ts";
+import { type KubeObject, namespaceIn } from "../../api/meta.ts";
 import { controllerOf } from "../../api/owners.ts";
 import { onSilenceAnnotation } from "../../api/pods.ts";
 import { namespaces } from "../../api/resources.ts";
@@ -61,7 +61,7 @@ export class Prospects {
     site: SiteView,
   ): Promise<MoveFacts> {
     if (wish) return { owner, wish, of: "pod" };
-    const common = await this.#wishOfNamespace(key.slice(0, key.indexOf("/")), site);
+    const common = await this.#wishOfNamespace(namespaceIn(key), site);
     if (common) return { owner, wish: common, of: "namespace" };
     const obstacle = owner === "other" && !isShut ? await this.#boards.obstacleFor(key, board, site) : undefined;
     return { owner, ...(obstacle && { obstacle }) };

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { type MirroredObject, mirrored } from "../../../storage/database/inspection.ts";
 import { isOfSqlite } from "../../../storage/errors.ts";
-import type { KubeObject } from "../../api/meta.ts";
+import { type KubeObject, placeIn } from "../../api/meta.ts";
 import { compareVersions } from "../../api/resource-version.ts";
 import {
   boardLeaseNamespace,
@@ -160,18 +160,13 @@ async function undoneOf(
   const newest = [...served].sort((a, b) => compareVersions(b.version, a.version)).slice(0, maxRead);
   const found: string[] = [];
   for (const one of newest) {
-    const { status, body } = await get(api, pathOf(kind, placeOf(one.key)), "PartialObjectMetadata");
+    const { status, body } = await get(api, pathOf(kind, placeIn(one.key)), "PartialObjectMetadata");
     const [stored] = status === 200 ? objectOf(body) : [];
     const is = storedDifference(one, status === 404 ? "absent" : stored);
     if (is !== undefined) found.push(`${resourceName(kind)} ${one.key} ${is}`);
   }
   return found;
 }
-
-const placeOf = (key: string): { readonly namespace?: string; readonly name: string } => {
-  const [first = "", second] = key.split("/");
-  return second === undefined ? { name: first } : { namespace: first, name: second };
-};
 
 /**
  * How the store's object contradicts the listed one; undefined if it does not, or if the store's state is not known.

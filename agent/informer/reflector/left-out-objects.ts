@@ -1,5 +1,5 @@
 import type { Key } from "../../../storage/object.ts";
-import { type KubeObject, keyOf } from "../../api/meta.ts";
+import { type KubeObject, keyOf, namespaceIn } from "../../api/meta.ts";
 import type { Resource } from "../../api/resources.ts";
 import { type CacheRoom, isForRoom } from "../cache-room.ts";
 
@@ -41,8 +41,7 @@ export class LeftOutObjects {
   get haveRoomAgain(): boolean {
     const { room, resource } = this.#deps;
     for (const [key, bytes] of this.#bytes) {
-      const namespace = key.slice(0, Math.max(0, key.indexOf("/")));
-      if (room?.fits(resource, namespace, bytes)) return true;
+      if (room?.fits(resource, namespaceIn(key), bytes)) return true;
     }
     return false;
   }

@@ -282,9 +282,9 @@ export class Reflector<T extends KubeObject> {
       accepted: (object: T, put: () => void) => {
         const trimmed = this.#trimmed(object);
         if (typeof trimmed === "object" && !this.#admits(trimmed)) return undefined;
-        const why = typeof trimmed === "string" ? trimmed : this.#leftOut.refusal(trimmed, put);
-        if (typeof trimmed === "object" && why === undefined) return trimmed;
-        unusable.set(keyOf(object), why ?? "");
+        const usable = typeof trimmed === "string" ? trimmed : (this.#leftOut.refusal(trimmed, put) ?? trimmed);
+        if (typeof usable === "object") return usable;
+        unusable.set(keyOf(object), usable);
         return this.#unread(object);
       },
       unread: ({ identity, why }: Unusable<KubeObject>) => {

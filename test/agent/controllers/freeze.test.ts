@@ -587,7 +587,7 @@ describe("a board that an operator confirmed to be dead", () => {
     expect(site.noExecute("a1")).toEqual(["out-of-service=nodeshutdown:NoExecute"]);
   });
 
-  test("keeps a taint that was set by hand, also if somebody who may only annotate the Node marks it as siteward's", async () => {
+  test("keeps a taint that was set by hand, even if a client that may only annotate the Node marks it as siteward's", async () => {
     const site = bigSite();
     await site.run("2m");
     site.setTaints("a1", { key: "node.kubernetes.io/out-of-service", effect: "NoExecute", value: "nodeshutdown" });

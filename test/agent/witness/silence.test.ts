@@ -35,7 +35,7 @@ interface Board {
   announcedAs?: string | undefined;
 }
 
-const renumbered = (address: string): string => address.replace("192.168.7.", "192.168.8.");
+const inNewNetwork = (address: string): string => address.replace("192.168.7.", "192.168.8.");
 
 /** A leader, which asks, and other boards on its LAN. */
 class Story {
@@ -142,11 +142,11 @@ class Story {
 
   /** The leader and all boards get addresses of another network on the LAN; only these boards announce theirs. */
   renumber(...announcing: readonly string[]): void {
-    this.leadersAddresses = this.leadersAddresses.map(renumbered);
+    this.leadersAddresses = this.leadersAddresses.map(inNewNetwork);
     for (const board of this.#boards.values()) {
       this.off(board.name);
       const old = board.address;
-      board.address = renumbered(old);
+      board.address = inNewNetwork(old);
       board.announcedAs = announcing.includes(board.name) ? undefined : old;
       this.on(board.name);
     }
@@ -421,12 +421,18 @@ describe("a board that stops answering", () => {
     expect(story.silenceOf("pi-2")).toBe("gone");
   });
 
-  test("that cannot announce its new address after the LAN was renumbered is asked by broadcast, also by a new leader", async () => {
+  /** The LAN gets other addresses, and the first board, which is silent, cannot announce its own. */
+  async function renumbered(): Promise<Story> {
     const story = new Story("pi-2", "pi-3");
     story.on("pi-2", "pi-3");
     await story.lead();
     story.doubted = ["pi-2"];
     story.renumber("pi-3");
+    return story;
+  }
+
+  test("that cannot announce its new address after the LAN was renumbered is asked by broadcast, also by a new leader", async () => {
+    const story = await renumbered();
     await story.clock.advance("10m");
     expect([story.silenceOf("pi-2"), story.questioner.wordOf("pi-2")?.word?.kubelet.is]).toEqual(["open", "ok"]);
 
@@ -440,11 +446,7 @@ describe("a board that stops answering", () => {
   });
 
   test("is not silent after that if it does not answer a broadcast: it may have no address there", async () => {
-    const story = new Story("pi-2", "pi-3");
-    story.on("pi-2", "pi-3");
-    await story.lead();
-    story.doubted = ["pi-2"];
-    story.renumber("pi-3");
+    const story = await renumbered();
     story.off("pi-2");
     await story.clock.advance("10m");
     expect(story.silenceOf("pi-2")).toBe("open");
