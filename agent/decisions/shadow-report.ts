@@ -81,9 +81,11 @@ export function compareShadow(
     const { because } = record;
     const verdict = because.kind === "seen" ? because.verdict : undefined;
     const known = { ...named(record), ...seenAt(record), ...(verdict !== undefined && { verdict }) };
-    // If the acting policy is a moment faster, the compared one finds the work done.
+    // If the acting policy is a moment faster, the compared one finds the work done, perhaps before it has judged the board
+    // again. It permits whatever policy `evidence` permits.
+    const isOurs = record.compared !== undefined && besideOf(record, acting, when)?.state === "done";
     const isDue = record.compared !== undefined && verdict !== undefined && silentVerdicts.has(verdict);
-    return { comparison: isDue ? "both" : "others only", ...known };
+    return { comparison: isOurs || isDue ? "both" : "others only", ...known };
   });
   const timeOf = ({ would, real }: ComparedAct): Millis => {
     const moment = would?.at ?? real;
@@ -171,17 +173,20 @@ function comparisonOf(state: DecisionRecord["state"], isReal: boolean): Comparis
 }
 
 /** Why the acting policy held an act back that another one would have done; undefined if it did not hold it back. */
-function heldBeside(
+function heldBeside(...sought: Parameters<typeof besideOf>): string | undefined {
+  const restraint = besideOf(...sought)?.restraints.at(-1);
+  return restraint && restraintText(restraint);
+}
+
+/** What the acting policy decided about the same act at about that time; undefined if nothing. */
+const besideOf = (
   { act, on, last }: DecisionRecord,
   acting: readonly DecisionRecord[],
   when: (moment: StoredMoment) => Millis,
-): string | undefined {
-  const beside = acting.findLast(
+): DecisionRecord | undefined =>
+  acting.findLast(
     (one) => one.act === act && one.on.uid === on.uid && Math.abs(when(one.first) - when(last)) <= sameStory,
   );
-  const restraint = beside?.restraints.at(-1);
-  return restraint && restraintText(restraint);
-}
 
 const named = ({
   act,

@@ -140,3 +140,13 @@ test("under a compared policy, what siteward held back is a difference with its 
   expect(found.every((one) => one.policy === "kubernetes")).toBe(true);
   expect(found[1]?.heldBecause).toContain("safety valve");
 });
+
+test("what siteward did before the compared policy judged the board again counts as done by both", () => {
+  const { shadow: _, ...done } = would("web", 2);
+  const unjudged = { compared: "kubernetes", because: { kind: "seen", verdict: "alive", rule: "" } } as const;
+  const found = compareShadow([done, seen("web", 2, unjudged), seen("by-hand", 2, unjudged)], ({ mono }) => mono);
+  expect(found.map(({ comparison, object }) => `${comparison} ${object.replace("pod/default/", "")}`)).toEqual([
+    "others only by-hand",
+    "both web",
+  ]);
+});
