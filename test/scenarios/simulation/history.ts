@@ -127,6 +127,8 @@ export interface History {
   readonly restores: Millis[];
   /** The periods that restores undid, from the backup to the restore. */
   readonly undone: { readonly from: Millis; readonly until: Millis }[];
+  /** What power cuts took from the cards of boards: all that they had read between two moments, given as `order`. */
+  readonly forgotten: Map<string, { readonly from: number; readonly until: number }[]>;
   /** Holds that were confirmed to operators. */
   readonly holds: OrderedHold[];
   readonly confirmations: Confirmation[];
@@ -150,6 +152,7 @@ export const emptyHistory = (setting: Setting): History => ({
   outages: [],
   restores: [],
   undone: [],
+  forgotten: new Map(),
   holds: [],
   confirmations: [],
   releases: [],

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { HttpRequest } from "../../../agent/client/transport/transport.ts";
+import type { CacheLoss } from "./board-storage.ts";
 import type { Exchange } from "./exchange.ts";
 import type { History, LeaseContent, Listening, NodeState, Write } from "./history.ts";
 import type { SimProcess } from "./sim-process.ts";
@@ -32,6 +33,7 @@ export class Recorder {
   readonly #lines: string[] = [];
   readonly #everything: boolean;
   readonly #listening = new Map<Exchange, Listening>();
+  readonly #synced = new Map<string, number>();
   #api: SimulatedApi | undefined;
   #order = 0;
 
@@ -71,6 +73,18 @@ export class Recorder {
       listening: [],
       toldTerms: [],
     });
+  }
+
+  /** The board's cache is synced to its card. */
+  synced(board: string): void {
+    this.#synced.set(board, this.#order++);
+  }
+
+  /** The board lost what it had read since its cache was synced, or all of it. */
+  forgot(board: string, loss: CacheLoss): void {
+    if (loss === "none") return;
+    const from = loss === "all" ? 0 : (this.#synced.get(board) ?? 0);
+    push(this.history.forgotten, board, { from, until: this.#order++ });
   }
 
   lost({ id }: SimProcess): void {

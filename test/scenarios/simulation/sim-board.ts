@@ -121,6 +121,12 @@ export class SimBoard {
     this.startAgent();
   }
 
+  /** Syncs the cache to the card. */
+  sync(): void {
+    this.storage.checkpoint();
+    this.#world.recorder.synced(this.plate.name);
+  }
+
   /** Cuts the power without notice. */
   powerOff(loss: CacheLoss): void {
     if (!this.#isOn) return;
@@ -128,7 +134,12 @@ export class SimBoard {
     this.killAgent();
     this.#end(this.#kubelet, this.kubeletEdge);
     this.#kubelet = undefined;
+    this.#loseCache(loss);
+  }
+
+  #loseCache(loss: CacheLoss): void {
     this.storage.losePower(loss);
+    this.#world.recorder.forgot(this.plate.name, loss);
   }
 
   startKubelet(): void {
@@ -319,7 +330,7 @@ export class SimBoard {
     this.#world.recorder.lost(process);
     this.#end(process, this.agentEdge);
     if (dispositionOf(error) === "rebuild") {
-      this.storage.losePower("all");
+      this.#loseCache("all");
       this.startAgent();
     } else {
       this.#complain("the agent ended", error);

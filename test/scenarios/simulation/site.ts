@@ -62,7 +62,7 @@ export class Site {
   #checkpoints(random: SeededRandom): void {
     const next = (): void => {
       this.time.at(this.time.now + checkpointEvery * random.next(), () => {
-        for (const board of this.boards) if (random.next() < 0.3) board.storage.checkpoint();
+        for (const board of this.boards) if (random.next() < 0.3) board.sync();
         next();
       });
     };

@@ -29,7 +29,8 @@ export function checkBlindness(
     if (hearing === undefined) return [`blind: ${actText(act)}: unknown process`];
     const wrong: string[] = [];
     if (!hearing.wasLiveWithin(act.triedAt - execution, act.sentAt)) wrong.push(`blind: ${actText(act)}: it was deaf`);
-    if (!wasSilent(history, act)) wrong.push(`blind: ${actText(act)}: the board was not silent for a grace period`);
+    if (!wasSilent(history, act, hearing.lastNews("nodes", act.triedAt - slack)))
+      wrong.push(`blind: ${actText(act)}: the board was not silent for a grace period`);
     const began = terms.findLast(({ order }) => order < act.order)?.at ?? 0;
     const own = terms.filter(({ process }) => process === act.process);
     const heardAgain = hearing.restoredBefore(act.triedAt);
@@ -60,9 +61,10 @@ const isOwnRest = ({ setting }: History, own: readonly TermBegun[], heardAgain: 
 /**
  * True if the API server had received nothing from the board for a grace period at some recent moment, within the time that a
  * broken watch can go unnoticed. Policy `kubernetes` requires only Ready=Unknown once that is written, and deletes pods as
- * long as the taint exists, like its model, even if the board is back.
+ * long as the taint exists, like its model, even if the board is back; it acts on its view of the Nodes, however old
+ * the last news is.
  */
-function wasSilent({ signs, nodes, setting }: History, { is, board, triedAt }: Act): boolean {
+function wasSilent({ signs, nodes, setting }: History, { is, board, triedAt }: Act, news: Millis): boolean {
   const oldest = triedAt - judging.stall - execution;
   const signsOfBoard = signs.get(board) ?? [];
   const moments = [...signsOfBoard.filter((at) => at > oldest && at <= triedAt), triedAt];
@@ -74,7 +76,7 @@ function wasSilent({ signs, nodes, setting }: History, { is, board, triedAt }: A
   return states.some(({ at, ready, taints }, index) => {
     const until = states[index + 1]?.at ?? Number.POSITIVE_INFINITY;
     const asks = ready === "Unknown" || (is === "evict" && isTainted(taints));
-    return asks && at <= triedAt && until >= oldest;
+    return asks && at <= triedAt && until >= Math.min(oldest, news);
   });
 }
 

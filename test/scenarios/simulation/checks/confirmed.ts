@@ -28,14 +28,21 @@ export function isConfirmed(
   );
 }
 
-/** Whether a process of this board read a Lease that a restore undid. */
-function mayNotice({ processes, leases }: History, process: number, undone: History["undone"][number]): boolean {
+/** Whether a process of this board read a Lease that a restore undid, and no power cut took it from the card. */
+function mayNotice(
+  { processes, leases, forgotten }: History,
+  process: number,
+  undone: History["undone"][number],
+): boolean {
   const name = processes.get(process)?.board;
   const written = leases.filter(({ at }) => at > undone.from && at < undone.until);
   const [from = Number.POSITIVE_INFINITY] = written.map(({ order }) => order);
   const until = leases.find(({ at }) => at >= undone.until)?.order ?? Number.POSITIVE_INFINITY;
+  const lost = forgotten.get(name ?? "") ?? [];
+  const isKept = (order: number): boolean => !lost.some((span) => order >= span.from && order < span.until);
   return [...processes.values()].some(
-    ({ board, toldTerms }) => board === name && toldTerms.some(({ order }) => order >= from && order < until),
+    ({ board, toldTerms }) =>
+      board === name && toldTerms.some(({ order }) => order >= from && order < until && isKept(order)),
   );
 }
 

@@ -61,6 +61,14 @@ export class Hearing {
     }));
   }
 
+  /** When the process last received data of that watch; 0 if never. */
+  lastNews(resource: Listening["resource"], before: Millis): Millis {
+    const times = this.#history.listening.flatMap((watch) =>
+      watch.resource === resource ? watch.pieces.map(({ at }) => at).filter((at) => at <= before) : [],
+    );
+    return Math.max(0, ...times);
+  }
+
   /** Whether an event about that board reached the process. */
   heardOf(board: string, from: Millis, until: Millis): boolean {
     const names = new RegExp(`"name":"${board}"`);
