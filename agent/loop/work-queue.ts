@@ -1,6 +1,6 @@
 import { type Clock, elapsed, type Instant, type Millis } from "../base/clock.ts";
 import { DelayedKeys } from "./delayed-keys.ts";
-import { KeyLine } from "./key-line.ts";
+import { type AddedKey, KeyLine } from "./key-line.ts";
 import { RetryLimiter, type RetryLimits } from "./retry-limiter.ts";
 
 /**
@@ -14,8 +14,8 @@ import { RetryLimiter, type RetryLimits } from "./retry-limiter.ts";
  *
  * - A key is in `#dirty` from `add` until it is taken, and in `#processing` from then until `done`. It waits to be
  *   taken while it is in `#dirty` and not in `#processing`.
- * - Each waiting key has an entry in `#urgent`, or else in `#ready`. A key that is preferred while it waits has both;
- *   any entry of a key that does not wait is stale, and is skipped by `#skipToNext`.
+ * - Each waiting key has one place, in `#urgent` or in `#ready`. A key that is preferred while it waits leaves its old
+ *   place behind: a place is valid if it holds the same entry as `#dirty`, and `#skipToNext` skips the others.
  * - A key in `#delayedWhileProcessing` is in `#processing`.
  * - If there are `#waiters`, no key waits.
  */
@@ -26,8 +26,8 @@ export class WorkQueue {
   /** Preferred keys, which are taken before those in `#ready`. */
   readonly #urgent = new KeyLine();
   readonly #preferred = new Set<string>();
-  /** Keys that need processing, and when each was added. */
-  readonly #dirty = new Map<string, Instant>();
+  /** Keys that need processing. */
+  readonly #dirty = new Map<string, AddedKey>();
   readonly #processing = new Set<string>();
   readonly #delayed: DelayedKeys;
   /** Keys that were delayed while being processed; the worker may have missed the change that caused the delay. */
@@ -55,22 +55,26 @@ export class WorkQueue {
 
   /** How long the key that is taken next has been waiting; undefined if none waits. */
   oldestWait(now: Instant): Millis | undefined {
-    const first = this.#skipToNext()?.peek();
-    const since = first === undefined ? undefined : this.#dirty.get(first);
-    return since && elapsed(since, now);
+    const next = this.#skipToNext()?.peek();
+    return next && elapsed(next.since, now);
   }
 
   add(key: string): void {
     if (this.#closed || this.#dirty.has(key)) return;
-    this.#dirty.set(key, this.#clock.now());
-    if (!this.#processing.has(key)) this.#enter(key);
+    const added = { key, since: this.#clock.now() };
+    this.#dirty.set(key, added);
+    if (!this.#processing.has(key)) this.#enter(added);
   }
 
   /** Puts the key ahead of all others until it is forgotten, because something is waiting for its result. */
   prefer(key: string): void {
     if (this.#closed || this.#preferred.has(key)) return;
     this.#preferred.add(key);
-    if (this.#isWaiting(key)) this.#enter(key);
+    const added = this.#dirty.get(key);
+    if (added === undefined) return;
+    const moved = { ...added };
+    this.#dirty.set(key, moved);
+    if (!this.#processing.has(key)) this.#enter(moved);
   }
 
   /** Adds the key after a delay. If it is already delayed, the earlier of the two times applies. */
@@ -126,7 +130,8 @@ export class WorkQueue {
 
   done(key: string): void {
     this.#delayedWhileProcessing.delete(key);
-    if (this.#processing.delete(key) && this.#dirty.has(key)) this.#enter(key);
+    const again = this.#dirty.get(key);
+    if (this.#processing.delete(key) && again !== undefined) this.#enter(again);
   }
 
   /** Refuses new keys and drops delayed ones. `take` still returns the ready keys, and then undefined. */
@@ -137,29 +142,26 @@ export class WorkQueue {
   }
 
   #next(): string | undefined {
-    const key = this.#skipToNext()?.shift();
-    if (key === undefined) return undefined;
-    this.#dirty.delete(key);
-    this.#processing.add(key);
-    return key;
+    const next = this.#skipToNext()?.shift();
+    if (next === undefined) return undefined;
+    this.#dirty.delete(next.key);
+    this.#processing.add(next.key);
+    return next.key;
   }
 
-  #enter(key: string): void {
-    (this.#preferred.has(key) ? this.#urgent : this.#ready).push(key);
+  #enter(added: AddedKey): void {
+    (this.#preferred.has(added.key) ? this.#urgent : this.#ready).push(added);
     this.#handOut();
   }
 
-  #isWaiting(key: string): boolean {
-    return this.#dirty.has(key) && !this.#processing.has(key);
-  }
-
   /**
-   * Drops stale entries until the next key is at the head of a line, and returns this line; undefined if no key waits.
+   * Drops places that were left behind until the next key is at the head of a line, and returns this line; undefined if
+   * no key waits.
    */
   #skipToNext(): KeyLine | undefined {
     for (const line of [this.#urgent, this.#ready]) {
-      for (let key = line.peek(); key !== undefined; key = line.peek()) {
-        if (this.#isWaiting(key)) return line;
+      for (let first = line.peek(); first !== undefined; first = line.peek()) {
+        if (this.#dirty.get(first.key) === first) return line;
         line.drop();
       }
     }

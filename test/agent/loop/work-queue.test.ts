@@ -292,6 +292,19 @@ describe("a preferred key", () => {
     expect(taken).toEqual(["back", "a", "b", "c", "back"]);
   });
 
+  test("has no claim to the place where it waited before it was preferred", async () => {
+    const { queue, abort } = setUp();
+    for (const key of ["first", "back", "a", "b"]) queue.add(key);
+    expect(await queue.take(abort.signal)).toBe("first");
+    queue.prefer("back");
+    expect(await queue.take(abort.signal)).toBe("back");
+    queue.done("back");
+    queue.forget("back");
+    queue.add("back");
+    const taken = [await queue.take(abort.signal), await queue.take(abort.signal), await queue.take(abort.signal)];
+    expect([taken, queue.size]).toEqual([["a", "b", "back"], 0]);
+  });
+
   test("is processed by one worker at a time and only once, regardless of where it was queued", async () => {
     const { queue, abort } = setUp();
     for (const key of ["a", "back", "b"]) queue.add(key);
