@@ -3,7 +3,7 @@ import type { Indexer } from "../indexer/indexer.ts";
 import type { ObjectTable } from "../indexer/object-table.ts";
 import { type Change, type Delta, type Key, keyOf, type StoredObject } from "../object.ts";
 import { DeltaAppender } from "./delta-appender.ts";
-import { type Applied, DeltaApplier } from "./delta-applier.ts";
+import { DeltaApplier } from "./delta-applier.ts";
 import { Journal } from "./journal.ts";
 import { FirstList, type ListWriter, type Replacement, StagedList } from "./list-replacement.ts";
 
@@ -24,15 +24,16 @@ import { FirstList, type ListWriter, type Replacement, StagedList } from "./list
  * 3. A list takes effect as a whole: until its commit readers see the old state, and a list that is not committed
  * leaves nothing behind.
  *
- * Every method that writes is a separate transaction and cannot be called inside another one. The fields in memory
- * change after its commit. Between two calls:
+ * Every method that writes is a separate transaction and cannot be called inside another one. `#write` is the only one
+ * that opens it: `work` changes a copy of the state, which takes the place of `#state` after the commit. Between two
+ * calls:
  *
- * - `#storedPosition`, `#populated` and `#queued` are what the file says; they are kept only to save reading it. While
- *   `#populated` is false, nothing is pending and no position is stored.
- * - `#unreported` > 0 only after a first list. Until it is 0, nothing queued is applied, so the stored keys after
- *   `#lastReported` are exactly the unreported ones.
- * - `depth` = `#queued` + `#unreported`. A key that is both, because it changed before it was reported, counts twice.
- * - `#initial` ≤ `depth`: the initial keys are the next ones that `pop` takes, since unreported ones come before queued
+ * - `position`, `populated` and `queued` of the state are what the file says; they are kept only to save reading it.
+ *   While `populated` is false, nothing is pending and no position is stored.
+ * - `unreported` > 0 only after a first list. Until it is 0, nothing queued is applied, so the stored keys after
+ *   `lastReported` are exactly the unreported ones.
+ * - `depth` = `queued` + `unreported`. A key that is both, because it changed before it was reported, counts twice.
+ * - `initial` ≤ `depth`: the initial keys are the next ones that `pop` takes, since unreported ones come before queued
  *   ones, and a queued key keeps its place whatever follows.
  * - `#list` is defined while a list is under way: a FirstList while the Indexer hides its objects, a StagedList while
  *   the journal stages new rows. A method that would queue deltas drops the list or refuses.
@@ -48,16 +49,7 @@ export class DeltaFIFO<T extends StoredObject> {
   readonly #proof: ((position: string) => string) | undefined;
   /** The newest position: the stored one, or a later one that waits for the next transaction. */
   #position: string | undefined;
-  #storedPosition: string | undefined;
-  /** Whether there has ever been a delta or a whole list. */
-  #populated: boolean;
-  /** Number of keys with rows in the queue. */
-  #queued: number;
-  /** Number of objects of the first list that are stored but not yet reported: those after the key `#lastReported`. */
-  #unreported = 0;
-  #lastReported: Key = "";
-  /** Number of keys of the first list, or of a journal found at start, that have not been popped yet. */
-  #initial: number;
+  #state: Readonly<FifoState>;
   #merged = 0;
   /** The list in progress. */
   #list: ListWriter<T> | undefined;
@@ -86,10 +78,11 @@ export class DeltaFIFO<T extends StoredObject> {
     this.#proof = proof;
     this.#journal = new Journal(database, resource);
     this.#applier = new DeltaApplier({ journal: this.#journal, table: this.#table });
-    this.#populated = this.#journal.populated;
-    database.transaction(() => this.#discard());
-    this.#position = this.#storedPosition = this.#journal.position;
-    this.#queued = this.#initial = this.#journal.depth;
+    const { populated, position } = this.#journal;
+    database.transaction(() => this.#discard(populated));
+    const { depth } = this.#journal;
+    this.#position = position;
+    this.#state = { position, populated, queued: depth, unreported: 0, lastReported: "", initial: depth };
   }
 
   /** Where to resume the watch; undefined if nothing has ever been stored. */
@@ -107,12 +100,12 @@ export class DeltaFIFO<T extends StoredObject> {
    * pending at the start have been popped.
    */
   get hasSynced(): boolean {
-    return this.#populated && this.#initial === 0;
+    return this.#state.populated && this.#state.initial === 0;
   }
 
   /** The newest state of an object, pending or stored; undefined if it is deleted or has never been received. */
   newest(key: Key): T | undefined {
-    const row = this.#queued === 0 ? undefined : this.#journal.newest(key);
+    const row = this.#state.queued === 0 ? undefined : this.#journal.newest(key);
     if (row?.type === "Deleted") return undefined;
     if (row === undefined || !row.hasObject) return this.#indexer.get(key);
     return this.#applier.objectOf(key, row);
@@ -120,14 +113,14 @@ export class DeltaFIFO<T extends StoredObject> {
 
   /** The length of the newest state of an object as JSON, in bytes; 0 if there is none. Decodes nothing. */
   bytes(key: Key): number {
-    const row = this.#queued === 0 ? undefined : this.#journal.newest(key);
+    const row = this.#state.queued === 0 ? undefined : this.#journal.newest(key);
     if (row?.type === "Deleted") return 0;
     return row?.hasObject ? row.bytes : this.#indexer.table.bytes(key);
   }
 
   /** The number of pending keys. */
   get depth(): number {
-    return this.#queued + this.#unreported;
+    return depthOf(this.#state);
   }
 
   /** The number of deltas merged into newer ones since the start. */
@@ -146,17 +139,19 @@ export class DeltaFIFO<T extends StoredObject> {
       journal: this.#journal,
       table: this.#table,
       deltasPerObject: this.#deltasPerObject,
-      isEmpty: this.#queued === 0,
+      isEmpty: this.#state.queued === 0,
     });
     const { loud, quiet } = this.#divided(deltas, (key) => appender.isQueued(key));
     if (this.#waitsInMemory(deltas, loud)) {
       this.#keep(quiet, resourceVersion);
       return;
     }
-    this.#write({ position: resourceVersion, populated: true, quiet }, () => {
+    this.#write(quiet, (next) => {
       for (const delta of loud) appender.append(delta);
+      next.position = resourceVersion;
+      next.populated = true;
+      next.queued += appender.keys;
     });
-    this.#queued += appender.keys;
     this.#merged += appender.merged;
   }
 
@@ -176,9 +171,11 @@ export class DeltaFIFO<T extends StoredObject> {
       this.#keep(quiet, resourceVersion);
       return [];
     }
-    return this.#write({ position: resourceVersion, populated: true, quiet }, () =>
-      this.#applier.applyInMemory(loud, quiet),
-    );
+    return this.#write(quiet, (next) => {
+      next.position = resourceVersion;
+      next.populated = true;
+      return this.#applier.applyInMemory(loud, quiet);
+    });
   }
 
   /** Records a position without deltas. It waits in memory. */
@@ -199,7 +196,7 @@ export class DeltaFIFO<T extends StoredObject> {
    * list or a delta.
    */
   fill(): Replacement<T> | undefined {
-    if (this.#populated) return undefined;
+    if (this.#state.populated) return undefined;
     this.#dropList();
     this.#indexer.hide();
     return this.#begin(new FirstList(this.#table));
@@ -212,12 +209,12 @@ export class DeltaFIFO<T extends StoredObject> {
    */
   resync(after: Key, limit: number): Key | undefined {
     if (this.#list !== undefined) return undefined;
-    const queued = this.#write({}, () => {
+    const queued = this.#write(nothingQuiet, (next) => {
       const found = this.#journal.unmentionedAfter(after, limit);
       for (const { key, uid, version } of found) this.#journal.put(key, "Sync", { uid, version }, null);
+      next.queued += found.length;
       return found;
     });
-    this.#queued += queued.length;
     return queued.length < limit ? undefined : queued.at(-1)?.key;
   }
 
@@ -227,8 +224,7 @@ export class DeltaFIFO<T extends StoredObject> {
    */
   pop(limit: number): readonly Change<T>[] {
     while (this.depth > 0) {
-      const { keys, changes } = this.#unreported > 0 ? this.#reportStored(limit) : this.#applyQueued(limit);
-      this.#initial = Math.max(0, this.#initial - keys);
+      const changes = this.#state.unreported > 0 ? this.#reportStored(limit) : this.#applyQueued(limit);
       if (changes.length > 0) return changes;
     }
     return [];
@@ -239,8 +235,8 @@ export class DeltaFIFO<T extends StoredObject> {
    * stored objects.
    */
   skipReport(): void {
-    this.#initial = Math.max(0, this.#initial - this.#unreported);
-    this.#unreported = 0;
+    const { initial, unreported } = this.#state;
+    this.#state = { ...this.#state, unreported: 0, initial: Math.max(0, initial - unreported) };
   }
 
   /** Frees memory: drops decoded objects, which are decoded again when they are read. */
@@ -250,12 +246,12 @@ export class DeltaFIFO<T extends StoredObject> {
 
   /** Writes the states and the position that wait in memory; for a clean stop. */
   flush(): void {
-    if (this.#table.hasQuiet || this.#position !== this.#storedPosition) this.#write({}, () => undefined);
+    if (this.#table.hasQuiet || this.#position !== this.#state.position) this.#write(nothingQuiet, () => undefined);
   }
 
   /** Stores the current proof of the position, with everything that waits in memory. */
   prove(): void {
-    this.#write({}, () => this.#moveTo(this.#position, this.#populated));
+    this.#write(nothingQuiet, (next) => this.#moveTo(next));
   }
 
   /**
@@ -296,7 +292,7 @@ export class DeltaFIFO<T extends StoredObject> {
 
   /** The very first delta is written even if it has no effect, so that the resource counts as populated. */
   #waitsInMemory(deltas: readonly Delta<T>[], loud: readonly Delta<T>[]): boolean {
-    return loud.length === 0 && (this.#populated || deltas.length === 0);
+    return loud.length === 0 && (this.#state.populated || deltas.length === 0);
   }
 
   #keep(quiet: ReadonlyMap<Key, T>, resourceVersion: string): void {
@@ -305,45 +301,55 @@ export class DeltaFIFO<T extends StoredObject> {
   }
 
   /** Reports the next objects of the first list, which are already stored. */
-  #reportStored(limit: number): Applied<T> {
-    const stored = this.#table.after(this.#lastReported, Math.min(limit, this.#unreported));
+  #reportStored(limit: number): readonly Change<T>[] {
+    const { lastReported, unreported, initial } = this.#state;
+    const stored = this.#table.after(lastReported, Math.min(limit, unreported));
     const last = stored.at(-1);
     if (last === undefined) throw this.#database.damaged(new Error("stored objects of the first list are missing"));
-    this.#lastReported = last[0];
-    this.#unreported -= stored.length;
-    return { keys: stored.length, changes: stored.map(([key, after]) => ({ key, before: undefined, after })) };
+    this.#state = {
+      ...this.#state,
+      lastReported: last[0],
+      unreported: unreported - stored.length,
+      initial: Math.max(0, initial - stored.length),
+    };
+    return stored.map(([key, after]) => ({ key, before: undefined, after }));
   }
 
-  #applyQueued(limit: number): Applied<T> {
-    const applied = this.#write({}, () => this.#applier.applyQueued(limit));
-    this.#queued -= applied.keys;
-    return applied;
+  #applyQueued(limit: number): readonly Change<T>[] {
+    return this.#write(nothingQuiet, (next) => {
+      const { keys, changes } = this.#applier.applyQueued(limit);
+      next.queued -= keys;
+      next.initial = Math.max(0, next.initial - keys);
+      return changes;
+    });
   }
 
   #begin(list: ListWriter<T>): Replacement<T> {
     this.#list = list;
-    const write = <R>(next: FifoState<T>, work: () => R): R => {
+    const write = <R>(work: (next: FifoState) => R, quiet: ReadonlyMap<Key, T> = nothingQuiet): R => {
       if (this.#list !== list) throw new Error("this list has ended");
       try {
-        return this.#write(next, work);
+        return this.#write(quiet, work);
       } catch (error) {
         list.rolledBack();
         throw error;
       }
     };
     return {
-      page: (objects) => write({}, () => list.page(objects)),
-      stageDeletions: () => write({}, () => list.stageDeletions()),
+      page: (objects) => write(() => list.page(objects)),
+      stageDeletions: () => write(() => list.stageDeletions()),
       commit: (position) => {
-        const isFirst = !this.#populated;
-        this.#queued = write({ position, populated: true, quiet: list.quiet }, () => {
+        write((next) => {
           list.commit();
-          return this.#journal.depth;
-        });
+          const isFirst = !next.populated;
+          next.position = position;
+          next.populated = true;
+          next.queued = this.#journal.depth;
+          if (list.bypassesQueue) next.unreported = this.#table.size;
+          if (isFirst) next.initial = depthOf(next);
+        }, list.quiet);
         this.#list = undefined;
         this.#indexer.show();
-        if (list.bypassesQueue) this.#unreported = this.#table.size;
-        if (isFirst) this.#initial = this.depth;
       },
       abort: () => {
         if (this.#list === list) this.#dropList();
@@ -356,8 +362,8 @@ export class DeltaFIFO<T extends StoredObject> {
    * objects again, which a first list had hidden.
    */
   #dropList(begin: () => void = () => {}): void {
-    this.#write({}, () => {
-      this.#discard();
+    this.#write(nothingQuiet, ({ populated }) => {
+      this.#discard(populated);
       begin();
     });
     this.#list = undefined;
@@ -365,35 +371,35 @@ export class DeltaFIFO<T extends StoredObject> {
   }
 
   /** Removes all traces of a list that was not committed; called inside a transaction. */
-  #discard(): void {
+  #discard(populated: boolean): void {
     this.#journal.discard();
-    if (!this.#populated) this.#table.clear();
+    if (!populated) this.#table.clear();
   }
 
-  /**
-   * One transaction, which also writes everything that waits in memory. Fields in memory change only after the commit.
-   */
-  #write<R>(next: FifoState<T>, work: () => R): R {
+  /** One transaction, which also writes the given quiet states and everything that waits in memory. */
+  #write<R>(quiet: ReadonlyMap<Key, T>, work: (next: FifoState) => R): R {
     if (this.#database.inTransaction) throw new Error("a DeltaFIFO writes in its own transactions");
-    const { position = this.#position, populated = this.#populated, quiet = new Map<Key, T>() } = next;
+    const next = { ...this.#state, position: this.#position };
     let result: R;
     try {
       result = this.#database.transaction(() => {
         this.#table.writeQuiet(quiet);
-        if (position !== this.#storedPosition || populated !== this.#populated) this.#moveTo(position, populated);
-        return work();
+        const done = work(next);
+        const { position, populated } = this.#state;
+        if (next.position !== position || next.populated !== populated) this.#moveTo(next);
+        return done;
       });
     } catch (error) {
       this.#table.dropCaches();
       throw error;
     }
     this.#table.quietWritten(quiet);
-    this.#position = this.#storedPosition = position;
-    this.#populated = populated;
+    this.#state = next;
+    this.#position = next.position;
     return result;
   }
 
-  #moveTo(position: string | undefined, populated: boolean): void {
+  #moveTo({ position, populated }: Readonly<FifoState>): void {
     this.#journal.moveTo(position, populated, position === undefined ? undefined : this.#proof?.(position));
   }
 }
@@ -404,9 +410,20 @@ interface DividedDeltas<T> {
   readonly quiet: ReadonlyMap<Key, T>;
 }
 
-/** The part of a DeltaFIFO's state that a transaction changes. Omitted fields remain unchanged. */
-interface FifoState<T> {
-  readonly position?: string;
-  readonly populated?: boolean;
-  readonly quiet?: ReadonlyMap<Key, T>;
+/** What the file says of the queue, and how much of it has been reported. */
+interface FifoState {
+  position: string | undefined;
+  /** Whether there has ever been a delta or a whole list. */
+  populated: boolean;
+  /** Number of keys with rows in the queue. */
+  queued: number;
+  /** Number of objects of the first list that are stored but not yet reported: those after the key `lastReported`. */
+  unreported: number;
+  lastReported: Key;
+  /** Number of keys of the first list, or of a journal found at start, that have not been popped yet. */
+  initial: number;
 }
+
+const depthOf = ({ queued, unreported }: Readonly<FifoState>): number => queued + unreported;
+
+const nothingQuiet: ReadonlyMap<Key, never> = new Map<Key, never>();
