@@ -1,6 +1,7 @@
 import { elapsed, type Instant, isAfter, type Millis, shifted } from "../base/clock.ts";
 import { calibratedFor } from "../judgement/lan-silence.ts";
 import { maxAddresses } from "./announcement.ts";
+import { isDirect } from "./lan.ts";
 
 /** The part of a signed answer that shows how its board is reached. */
 export interface HeardAnswer {
@@ -12,10 +13,16 @@ export interface HeardAnswer {
   readonly at: Instant;
 }
 
+/** The last answer by a path. */
+interface LastAnswer extends HeardAnswer {
+  /** When the question was sent that brought the first answer by it. */
+  readonly first: Instant;
+}
+
 /** The known facts about reaching one board. */
 interface Reach {
   /** The last answer by each path, the newest at the end, all with the same key. */
-  heard: readonly HeardAnswer[];
+  heard: readonly LastAnswer[];
   /** When to ask it again merely to learn whether it answers. */
   next: Instant | undefined;
   /** Questions of that kind since the last answer, and when the first of them was sent. */
@@ -78,10 +85,9 @@ export class Calibration {
   heard(board: string, answer: HeardAnswer): void {
     const reach = this.#reachOf(board);
     const { key, path, at } = answer;
-    const others = reach.heard.filter(
-      (one) => one.path !== path && one.key === key && elapsed(one.at, at) <= pathsLast,
-    );
-    reach.heard = [...others.slice(1 - maxPaths), answer];
+    const known = reach.heard.filter((one) => one.key === key && elapsed(one.at, at) <= pathsLast);
+    const first = known.find((one) => one.path === path)?.first ?? at;
+    reach.heard = [...known.filter((one) => one.path !== path).slice(1 - maxPaths), { ...answer, first }];
     reach.tries = 0;
     reach.triedSince = undefined;
     reach.isMute = false;
@@ -92,6 +98,16 @@ export class Calibration {
   pathsOf(board: string, now: Instant): readonly string[] {
     const reach = this.#reaches.get(board);
     return reach && isHeard(reach, now) ? reach.heard.map(({ path }) => path) : [];
+  }
+
+  /**
+   * Whether the board answers in a network of this machine in which it was first heard after its last answer by this
+   * path.
+   */
+  hasMoved(board: string, from: string): boolean {
+    const heard = this.#reaches.get(board)?.heard ?? [];
+    const last = heard.find(({ path }) => path === from);
+    return last !== undefined && heard.some(({ path, first }) => isDirect(path) && isAfter(first, last.at));
   }
 
   /** The paths by which any board answers. */

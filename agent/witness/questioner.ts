@@ -30,8 +30,12 @@ export interface QuestionTargets {
 /** The questions of one round, until the next one begins. */
 interface Round {
   readonly doubted: readonly string[];
-  /** For each board in doubt whose silence still has to be shown, the paths by which an answer would come. */
+  /** For each board in doubt whose silence this round can show, the paths by which an answer would come. */
   readonly paths: ReadonlyMap<string, readonly string[]>;
+  /** The paths to all boards in doubt whose silence still has to be shown. */
+  readonly watched: readonly string[];
+  /** The paths by which questions to these boards were sent. */
+  readonly asked: ReadonlySet<string>;
   /** Boards that are not in doubt, and answered before. */
   readonly controls: readonly string[];
   /** Boards that are asked only for calibration. */
@@ -208,10 +212,7 @@ export class Questioner {
     if (open.length > 0) this.#findShared(open, targets);
     const known = unheard.length > 0 ? this.#deps.calibration.knownPaths(now) : new Set<string>();
     for (const one of unheard) this.#askEveryone(one, this.#wayTo(one, own, now), known, now);
-    const ways = open
-      .filter((one) => !this.#isShared(one, now))
-      .map((one) => this.#wayTo(one, own, now))
-      .filter(isAskedByAll);
+    const ways = open.filter((one) => !this.#isShared(one, now)).map((one) => this.#wayTo(one, own, now));
     const controls = open.length > 0 ? this.#controls(targets, now, new Set(ways.flatMap(({ near }) => near))) : [];
     for (const board of due) {
       const announced = targets.announced(board);
@@ -224,10 +225,11 @@ export class Questioner {
     const names = controls.map(({ board }) => board);
     const controlPaths = new Set(names.flatMap((board) => this.#deps.calibration.pathsOf(board, now)));
     const shared = new Set(controls.flatMap(({ announced }) => this.#pathsTo(announced, own)));
-    const paths = new Map(ways.map((way) => [way.board, neededPaths(way, shared)]));
     this.#round = {
       doubted: asked.map(({ board }) => board),
-      paths,
+      paths: new Map(ways.filter(isAskedByAll).map((way) => [way.board, neededPaths(way, shared)])),
+      watched: [...new Set(ways.flatMap((way) => neededPaths(way, shared)))],
+      asked: new Set(ways.flatMap(({ announced }) => announced)),
       controls: names,
       due,
       controlPaths,
@@ -240,8 +242,8 @@ export class Questioner {
    * Asks the gateways of paths without a control and of paths on which no board answers; while no board answers at all,
    * the gateways of all paths.
    */
-  #askGateways({ paths, controlPaths, gateways }: Round): void {
-    const needed = [...new Set([...paths.values()].flat())].filter(
+  #askGateways({ watched, controlPaths, gateways }: Round): void {
+    const needed = watched.filter(
       (path) => isDirect(path) && (this.#alone.questions > 0 || this.#dead.has(path) || !controlPaths.has(path)),
     );
     for (const path of needed.slice(0, maxGateways))
@@ -290,7 +292,7 @@ export class Questioner {
     const round = this.#round;
     this.#round = undefined;
     if (round === undefined) return;
-    const { doubted, paths, controls, due, gateways } = round;
+    const { doubted, paths, watched, controls, due, gateways } = round;
     const boards = [...doubted, ...controls];
     const heard = boards.filter((board) => this.#port.outcome(board) === "answered");
     const answered = new Set(heard.flatMap((board) => [...this.#port.pathsOf(board)]));
@@ -316,10 +318,12 @@ export class Questioner {
     const isAlone = heard.length === 0 && gateways.size === 0 && silent.length >= severalBoards;
     this.#alone = isAlone && at ? counting(this.#alone, at) : noneCounted;
     this.#dead = new Map(
-      [...new Set([...paths.values()].flat())].flatMap((path) => {
+      watched.flatMap((path) => {
         const users = boards.filter((board) => calibration.pathsOf(board, now).includes(path));
         const asked = users.map((board) => this.#port.askedAt(board)).find((time) => time !== undefined);
         if (users.length < severalBoards || asked === undefined || answered.has(path) || gateways.has(path)) return [];
+        // This machine has lost a network to which no question leads, unless the boards have moved to another one.
+        if (!round.asked.has(path) && users.some((board) => calibration.hasMoved(board, path))) return [];
         const { since = asked, counted = noneCounted } = this.#dead.get(path) ?? {};
         return [[path, { since, counted: counting(counted, asked) }] as const];
       }),

@@ -87,8 +87,15 @@ class Story {
   }
 
   /** The LAN's interface has the name of its first network, whatever networks there are on it later. */
+  #lanInterface = "192.168.7";
+
   #interfaceOf(network: string): string {
-    return network.startsWith("192.168.") ? "192.168.7" : network;
+    return network.startsWith("192.168.") ? this.#lanInterface : network;
+  }
+
+  /** The leader's LAN port becomes part of a bridge. */
+  rename(lanInterface: string): void {
+    this.#lanInterface = lanInterface;
   }
 
   get #ambient() {
@@ -562,6 +569,25 @@ describe("boards that reach each other by the LAN and by their uplinks", () => {
     story.lan.unplugged.delete(leader.lan);
     await story.clock.advance("10s");
     expect(isolated()).toBe(undefined);
+  });
+
+  test("the leader is isolated, too, if it lost its address with the cable, but not if the boards moved to another network", async () => {
+    const story = await reached("pi-2", "pi-3", "pi-4");
+    for (const name of ["pi-2", "pi-3", "pi-4"]) story.lan.unplugged.add(story.lanOf(name));
+    story.leadersAddresses = [leader.uplink];
+    story.lan.unplugged.add(story.uplinkOf("pi-2"));
+    story.doubted = ["pi-2"];
+    await story.clock.advance("1m");
+    expect([story.questioner.isolation?.path, story.silenceOf("pi-2")]).toEqual(["192.168.7", "open"]);
+    const moved = new Story("pi-2", "pi-3", "pi-4");
+    moved.on("pi-2", "pi-3", "pi-4");
+    await moved.lead();
+    moved.rename("bridge");
+    await moved.dies("pi-2", "10m");
+    expect([moved.questioner.isolation, moved.calibration.pathsOf("pi-3", moved.clock.now())]).toEqual([
+      undefined,
+      ["192.168.7", "bridge"],
+    ]);
   });
 
   test("the leader is not isolated where others or the gateway answer, or where it has heard only the silent board", async () => {
