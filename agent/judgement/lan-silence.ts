@@ -1,6 +1,6 @@
 import { elapsed, type Instant, type Millis } from "../base/clock.ts";
 import type { AskedFacts, CountedQuestions } from "../decisions/grounds.ts";
-import { type LanAnswer, sinceAnswer } from "./lan-answer.ts";
+import { type LanAnswer, minAfterAnswer, sinceAnswer } from "./lan-answer.ts";
 
 /** Unanswered questions on the LAN that count as evidence. */
 export interface Counted extends CountedQuestions {
@@ -62,13 +62,6 @@ export const askedFacts = ({ isCalibrated, counted, alone }: Unanswered): AskedF
 const minQuestions = 5;
 const minTime: Millis = 30_000;
 
-/**
- * How many questions a board must leave unanswered (one every 5 s, so they take two minutes) if it has answered since
- * its heartbeats stopped. Its answer showed that it was cut off, not dead, and `minQuestions` would be too few: on a
- * LAN that loses many datagrams, even seven unanswered questions in a row are common.
- */
-const minAfterAnswer = 24;
-
 export const isEnough = ({ questions, overMs }: CountedQuestions, needed = minQuestions): boolean =>
   questions >= needed && overMs >= minTime;
 
@@ -98,13 +91,16 @@ export interface EarlierSilence {
   readonly silentMs: Millis;
   /** Whether that leader found the board lost by its questions on the LAN. */
   readonly isLost: boolean;
+  /** Whether the board has answered on the LAN since it fell silent. */
+  readonly hasAnswered?: true;
 }
 
 /**
  * Applies a board's answer on the LAN to the silence that an earlier leader passed on. Any answer shows that the board
- * is not lost. The silence ends (undefined) only if the answer says that the board may run pods; otherwise it goes on.
+ * is not lost. Only an answer that it may run pods ends the time of its silence; otherwise that goes on.
  */
-export function afterAnswer(earlier: EarlierSilence, word: LanAnswer, now: Instant): EarlierSilence | undefined {
-  if (sinceAnswer(word, now) !== undefined) return undefined;
-  return earlier.isLost ? { ...earlier, isLost: false } : earlier;
+export function afterAnswer(earlier: EarlierSilence, word: LanAnswer, now: Instant): EarlierSilence {
+  const isRunning = sinceAnswer(word, now) !== undefined;
+  const isKnown = earlier.hasAnswered && !earlier.isLost && (!isRunning || earlier.silentMs === 0);
+  return isKnown ? earlier : { ...earlier, ...(isRunning && { silentMs: 0 }), isLost: false, hasAnswered: true };
 }

@@ -7,7 +7,14 @@ import type { EarlierSilence } from "../../judgement/lan-silence.ts";
 import { isQuarantineActive } from "../../judgement/link.ts";
 import { whyNotOnVerdict } from "../../judgement/ruling.ts";
 import { type Evidence, isSilent, isWitnessed, unexplainedSilence, type Verdict } from "../../judgement/verdict.ts";
-import { afterWrite, type Examined, lastSignOf, type NodeHealth, needsUnknownCondition } from "./health.ts";
+import {
+  afterWrite,
+  type Examined,
+  hasAnsweredSilent,
+  lastSignOf,
+  type NodeHealth,
+  needsUnknownCondition,
+} from "./health.ts";
 import type { BoardRecord, SiteMemory } from "./memory.ts";
 import { confirmedDeadBy } from "./out-of-service/mark.ts";
 import type { NodeLifecycleSettings } from "./settings.ts";
@@ -71,7 +78,7 @@ export function afterConditions(
     health: wrote ? afterWrite(health, node, sighting.lease, now) : health,
     evidence,
     verdict,
-    silence: silenceToPass(examined, now),
+    silence: silenceToPass(examined, settings, now),
     readyBefore,
     ready: wrote ? "Unknown" : readyBefore,
     lacksConditions,
@@ -82,19 +89,30 @@ export function afterConditions(
 }
 
 /**
- * The silence to pass on to the next leader, for a silent board that does not answer on the LAN, or answers that it
- * runs no pods. A leader that cannot judge the board yet passes on the silence that earlier leaders knew, unless an
- * answer has ended it.
+ * What the next leader is told of a board's silence: how long nothing has shown that it runs, whether it is lost, and
+ * whether it has answered on the LAN meanwhile. A leader that cannot judge the board yet passes on what earlier leaders
+ * knew.
  */
-function silenceToPass({ sighting, health, evidence, verdict }: Examined, now: Instant): EarlierSilence | undefined {
+function silenceToPass(
+  { sighting, health, evidence, verdict }: Examined,
+  { gracePeriod }: NodeLifecycleSettings,
+  now: Instant,
+): EarlierSilence | undefined {
+  const { earlier } = health;
   const { asked, heard } = evidence;
   const word = heard && sighting.lan?.word;
-  const goesOn = word ? sinceAnswer(word, now) === undefined : asked !== undefined;
-  if (!goesOn || !isSilent(verdict)) return health.earlier;
+  if (!isSilent(verdict) || (word === undefined && asked === undefined)) return earlier;
+  const isRunning = word !== undefined && sinceAnswer(word, now) !== undefined;
+  const hasAnswered =
+    earlier?.hasAnswered || asked?.answered || hasAnsweredSilent(word, health.probe, gracePeriod) ? true : undefined;
+  if (isRunning && !hasAnswered) return earlier;
+  const isLost = !isRunning && ((asked !== undefined && verdict.verdict === "lost") || earlier?.isLost === true);
   return {
     sign: lastSignOf(sighting.node, sighting.lease),
-    silentMs: unexplainedSilence(evidence),
-    isLost: (asked !== undefined && verdict.verdict === "lost") || health.earlier?.isLost === true,
+    silentMs: isRunning ? 0 : unexplainedSilence(evidence),
+    isLost,
+    // What was found after the answer counts for more than the answer.
+    ...(hasAnswered && !isLost && { hasAnswered }),
   };
 }
 

@@ -5,8 +5,9 @@ import type { SiteMemory } from "./memory.ts";
 import type { NodeLifecycleSettings } from "./settings.ts";
 
 /**
- * The boards that are asked on the LAN: those that have been silent for half of their grace period or longer, and those
- * that missed a respite. Undefined while our own view of the API is not live, because it is then unknown which boards
+ * The boards that are asked on the LAN: those that have been silent for half of their grace period or longer, those that
+ * missed a respite, and those that a leader has marked as silent. After an outage their grace period begins anew, but
+ * they are asked all the time, so that their answers before it are not forgotten. Undefined while our own view of the API is not live, because it is then unknown which boards
  * are silent.
  */
 export function boardsToAsk(
@@ -20,7 +21,11 @@ export function boardsToAsk(
     if (name === settings.ownNode) continue;
     const grace = graceOf(health.ready !== undefined, settings);
     // A board that missed a respite is judged after a quarter of a grace period, so it is asked immediately.
-    if (missedNow(health, link) !== undefined || elapsed(silentSince(health, link), now) >= grace / 2) names.push(name);
+    const isAsked =
+      health.ready?.isUnknown === true ||
+      missedNow(health, link) !== undefined ||
+      elapsed(silentSince(health, link), now) >= grace / 2;
+    if (isAsked) names.push(name);
   }
   return names;
 }

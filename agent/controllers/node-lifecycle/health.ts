@@ -168,17 +168,21 @@ function evidenceOf(
     missedMs: missedNow(health, link),
   };
   const { silentMs } = silence;
+  const confirmed =
+    confirmedDeadBy(node, lease) ??
+    (holds.confirmed.size === 0
+      ? undefined
+      : confirmedBy(holds, zoneName(zoneOf(node)), () => lastSignOf(node, lease), now));
+  const isConfirmed = confirmed !== undefined;
   return {
     live: link.live,
     ...silence,
     provenMs: proof && Math.max(0, silentMs - silentUpTo(proof)),
     own: isOwn(node, settings),
-    ...(settings.policy === "evidence" ? onLan(lan, health, silence, settings, now) : { heard: undefined }),
-    confirmedBy:
-      confirmedDeadBy(node, lease) ??
-      (holds.confirmed.size === 0
-        ? undefined
-        : confirmedBy(holds, zoneName(zoneOf(node)), () => lastSignOf(node, lease), now)),
+    ...(settings.policy === "evidence"
+      ? onLan(lan, health, { ...silence, isConfirmed }, settings, now)
+      : { heard: undefined }),
+    confirmedBy: confirmed,
   };
 }
 
@@ -193,12 +197,13 @@ function withWord(health: NodeHealth, word: LanAnswer | undefined, now: Instant)
 function onLan(
   lan: LanReport | undefined,
   { earlier, probe }: NodeHealth,
-  silence: Pick<Evidence, "silentMs" | "graceMs" | "missedMs">,
+  silence: Pick<Evidence, "silentMs" | "graceMs" | "missedMs"> & { readonly isConfirmed: boolean },
   { gracePeriod, unmanagedHold, unprovenHold }: NodeLifecycleSettings,
   now: Instant,
 ): Pick<Evidence, "heard" | "asked" | "holdMs" | "earlierMs"> {
   const earlierMs = earlier?.silentMs;
-  const limits = { silentMs: wholeSilence({ ...silence, earlierMs }), graceMs: silence.graceMs, unmanagedHold };
+  const { graceMs, isConfirmed } = silence;
+  const limits = { silentMs: wholeSilence({ ...silence, earlierMs }), graceMs, unmanagedHold, isConfirmed };
   const heard = heardNow(lan?.word, limits, now);
   if (heard !== undefined || lan?.unanswered === undefined) return { heard, earlierMs };
   const answeredMs = lan.word && sinceAnswer(lan.word, now);
@@ -206,11 +211,17 @@ function onLan(
     ...askedFacts(lan.unanswered),
     ...(earlier?.isLost && { foundLost: true as const }),
     ...(answeredMs !== undefined && { answeredMs }),
-    // An answer between two heartbeats does not count, because the board may have died right after it.
-    ...(lan.word && elapsed(probe, lan.word.askedAt) >= shortenedGrace(gracePeriod) && { answered: true as const }),
+    ...((earlier?.hasAnswered || hasAnsweredSilent(lan.word, probe, gracePeriod)) && { answered: true as const }),
   };
   return { heard, asked, holdMs: unprovenHold, earlierMs };
 }
+
+/**
+ * Whether the board has answered on the LAN since it fell silent. An answer between two heartbeats does not count,
+ * because the board may have died right after it.
+ */
+export const hasAnsweredSilent = (word: LanAnswer | undefined, probe: Instant, gracePeriod: Millis): boolean =>
+  word !== undefined && elapsed(probe, word.askedAt) >= shortenedGrace(gracePeriod);
 
 /**
  * The digest of a board's last sign of life, which is stored with an operator's confirmation of its death. `lease`: the

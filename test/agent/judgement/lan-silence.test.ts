@@ -62,17 +62,19 @@ describe("of what an earlier leader knew of a board", () => {
   test.each([
     ["its kubelet runs", { kubelet: { is: "ok" } }],
     ["it does not know its kubelet", { kubelet: { is: "unknown" } }],
-  ] as const)("nothing is left once it has answered that %s, however long ago", (_what, said) => {
-    expect(afterAnswer(lost, word(said), at(0))).toBe(undefined);
-    expect(afterAnswer(lost, word(said), at(3600))).toBe(undefined);
+  ] as const)("only the answer is left once it has answered that %s, however long ago", (_what, said) => {
+    const left = { sign: "a", silentMs: 0, isLost: false, hasAnswered: true } as const;
+    expect(afterAnswer(lost, word(said), at(0))).toEqual(left);
+    expect(afterAnswer(lost, word(said), at(3600))).toEqual(left);
+    expect(afterAnswer(left, word(said), at(0))).toBe(left);
   });
 
   test.each([
     ["its kubelet is down", { kubelet: { is: "down", forMs: 0 } }],
     ["its kubelet runs, after a restart of the board", { kubelet: { is: "ok" }, isRebooted: true }],
     ["it does not know its kubelet, after a restart of the board", { kubelet: { is: "unknown" }, isRebooted: true }],
-  ] as const)("only the length of its silence is left once it has answered that %s", (_what, said) => {
-    const left = { ...lost, isLost: false };
+  ] as const)("only the answer and the length of its silence are left once it has answered that %s", (_what, said) => {
+    const left = { ...lost, isLost: false, hasAnswered: true } as const;
     expect(afterAnswer(lost, word(said), at(0))).toEqual(left);
     expect(afterAnswer(left, word(said), at(0))).toBe(left);
   });

@@ -57,9 +57,14 @@ export function encodeBudget({ zones, boards, foreign }: SiteMemory, term: numbe
     ),
     ...(silences.length > 0 && {
       silent: fitting(
-        silences.map(({ name, sign, silentMs, isLost }) => [
+        silences.map(({ name, sign, silentMs, isLost, hasAnswered }) => [
           name,
-          { sign, s: Math.floor(silentMs / 1000), ...(isLost && { lost: true }) },
+          {
+            sign,
+            s: Math.floor(silentMs / 1000),
+            ...(isLost && { lost: true }),
+            ...(hasAnswered && { answered: true }),
+          },
         ]),
         maxOfSilences,
       ),
@@ -138,9 +143,14 @@ function runningTaint({ s, back, added, ...foreign }: UnknownFields, now: Instan
   };
 }
 
-function silenceIn({ sign, s, lost }: UnknownFields): EarlierSilence | undefined {
+function silenceIn({ sign, s, lost, answered }: UnknownFields): EarlierSilence | undefined {
   if (typeof sign !== "string" || sign.length > maxSignLength || !isAmount(s)) return undefined;
-  return { sign, silentMs: Math.floor(s) * 1000, isLost: lost === true };
+  return {
+    sign,
+    silentMs: Math.floor(s) * 1000,
+    isLost: lost === true,
+    ...(answered === true && { hasAnswered: true }),
+  };
 }
 
 const isState = (value: unknown): value is ZoneState =>

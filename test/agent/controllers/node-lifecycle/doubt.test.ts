@@ -37,9 +37,15 @@ test("while the leader's own view is not live, the leader does not know which bo
   expect(doubted(await siteAfter("1m"), { ...live, live: false })).toBe(undefined);
 });
 
-test("after an outage the silence counts from its end", async () => {
-  const site = await siteAfter("1m");
-  const ended = (before: number): Link => ({ ...live, restoredAt: { mono: site.now.mono - before, wall: 0 } });
-  expect(doubted(site, ended(19_999))).toEqual([]);
-  expect(doubted(site, ended(20_000))).toEqual(["pi-1"]);
-});
+test.each([
+  ["30s", []],
+  ["1m", ["pi-1"]],
+] as const)(
+  "after an outage the silence counts from its end, but one that was marked before, after %s, is asked on",
+  async (silence, marked) => {
+    const site = await siteAfter(silence);
+    const ended = (before: number): Link => ({ ...live, restoredAt: { mono: site.now.mono - before, wall: 0 } });
+    expect(doubted(site, ended(19_999))).toEqual(marked);
+    expect(doubted(site, ended(20_000))).toEqual(["pi-1"]);
+  },
+);

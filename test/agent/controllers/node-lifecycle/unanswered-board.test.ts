@@ -111,6 +111,20 @@ describe("a silent board that does not answer on the LAN", () => {
     expect(site.heldFor).toEqual([]);
   });
 
+  test("but answered after it was confirmed dead is not dead until 24 questions have gone unanswered", async () => {
+    const site = await silent(gone);
+    site.answer("pi-1", { is: "ok" });
+    await site.run("1m");
+    const version = site.view.lister(leases).get(boardLeaseKey("pi-1"))?.metadata.resourceVersion ?? "";
+    await site.execute(takeOutOfService(site.node("pi-1"), lease("pi-1", version), { by: "ops:jo" }, site.now));
+    await site.run("30s");
+    site.answer("pi-1", undefined);
+    await site.run("115s");
+    expect([verdictOn(site), site.exists("web")]).toEqual(["cut-off", true]);
+    await site.run("10s");
+    expect([verdictOn(site), site.exists("web")]).toEqual(["dead", false]);
+  });
+
   test("is judged by its silence alone under policy kubernetes", async () => {
     const site = await silent(unheard, "kubernetes");
     await site.run("3m");
@@ -173,6 +187,20 @@ describe("while leaders follow each other", () => {
     expect(site.exists("web")).toBe(false);
   });
 
+  test("a board that answered one of them is lost for the next one only after 24 questions", async () => {
+    const site = await silent(undefined);
+    site.answer("pi-1", { is: "ok" });
+    await site.run("1h");
+    site.answer("pi-1", undefined);
+    await site.lead({ budget: site.budget });
+    site.unanswered("pi-1", { counted: { questions: 23, overMs: 110_000, at: undefined } });
+    await site.run("10m");
+    expect([verdictOn(site), site.exists("web")]).toEqual(["unproven", true]);
+    site.unanswered("pi-1", { counted: { questions: 24, overMs: 115_000, at: undefined } });
+    await site.run("2m");
+    expect([verdictOn(site), site.exists("web")]).toEqual(["lost", false]);
+  });
+
   describe("a board that one of them found lost, and that answers the next one on the LAN", () => {
     /** The second leader has heard the board; its Lease says so. */
     async function answered(kubelet: KubeletState, { isRebooted }: { readonly isRebooted?: true } = {}) {
@@ -200,7 +228,8 @@ describe("while leaders follow each other", () => {
       "that its kubelet is %o keeps its pods for a whole hold if a third one cannot hear it",
       async (kubelet) => {
         const site = await answered(kubelet);
-        expect(site.budget).not.toContain("silent");
+        expect(site.budget).toContain('"silent":{"pi-1":{"sign":');
+        expect(site.budget).toContain('"s":0,"answered":true');
         await followed(site);
         await site.run("15m");
         expect([verdictOn(site), site.noExecute("pi-1"), site.exists("web")]).toEqual(["unproven", [], true]);
