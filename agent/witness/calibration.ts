@@ -11,6 +11,8 @@ export interface HeardAnswer {
   readonly path: string;
   /** When the question was sent. */
   readonly at: Instant;
+  /** The IPv4 networks that this machine had there, as their broadcast addresses. */
+  readonly networks: readonly string[];
 }
 
 /** The last answer by a path. */
@@ -108,6 +110,18 @@ export class Calibration {
     const heard = this.#reaches.get(board)?.heard ?? [];
     const last = heard.find(({ path }) => path === from);
     return last !== undefined && heard.some(({ path, first }) => isDirect(path) && isAfter(first, last.at));
+  }
+
+  /**
+   * Whether this machine still has, on each path by which the board answers, one of the IPv4 networks that it had then.
+   * From another network, a board whose address was not changed receives questions, but its answers go elsewhere.
+   */
+  isWhereHeard(board: string, networksOn: (path: string) => readonly string[]): boolean {
+    const heard = this.#reaches.get(board)?.heard ?? [];
+    return heard.every(({ path, networks }) => {
+      const now = networks.length === 0 ? [] : networksOn(path);
+      return networks.length === 0 || networks.some((network) => now.includes(network));
+    });
   }
 
   /** The paths by which any board answers. */

@@ -57,8 +57,8 @@ export class LeaderCalibration {
     this.#known = undefined;
     const announced = known ?? (await read(board, signal));
     if (announced === undefined) return;
-    const port = new QuestionPort(this.#ambient, this.#deps, ({ key, path, askedAt }) => {
-      if (path !== undefined) calibration.heard(board, { key, path, at: askedAt });
+    const port = new QuestionPort(this.#ambient, this.#deps, ({ heard }) => {
+      if (heard !== undefined) calibration.heard(board, heard);
       this.#known = { board, announced };
     });
     try {

@@ -1,8 +1,10 @@
+import { isIPv4 } from "node:net";
 import type { Ambient } from "../base/ambient.ts";
 import type { Instant } from "../base/clock.ts";
 import { sentenceOf } from "../base/errors.ts";
 import { type Announcement, maxAddresses } from "./announcement.ts";
 import { isSigned } from "./board-key.ts";
+import type { HeardAnswer } from "./calibration.ts";
 import { decodeAnswer, encodeQuestion, type Question, signedBytes, type WitnessStatement } from "./datagrams.ts";
 import type { Lan, LanPort, PathTo } from "./lan.ts";
 
@@ -19,10 +21,8 @@ export interface QuestionPortDeps {
 export interface ReceivedAnswer {
   readonly board: string;
   readonly statement: WitnessStatement;
-  /** The key that signed it. */
-  readonly key: string;
-  /** The path by which the question left this machine and the answer came; undefined if these differ. */
-  readonly path: string | undefined;
+  /** How the board is reached; undefined if the answer came by another path than that of the question. */
+  readonly heard: HeardAnswer | undefined;
   /** When the question was sent. */
   readonly askedAt: Instant;
 }
@@ -81,6 +81,7 @@ export class QuestionPort {
   #hasFailed = false;
   /** How others are reached in this round of questions; undefined until it is needed. */
   #pathTo: PathTo | undefined;
+  readonly #networks = new Map<string, readonly string[]>();
 
   constructor(ambient: Ambient, deps: QuestionPortDeps, answered: (answer: ReceivedAnswer) => void) {
     this.#ambient = ambient;
@@ -96,6 +97,7 @@ export class QuestionPort {
   /** Opens the port unless it is open, for a round of questions. False if it cannot be opened. */
   async open(signal: AbortSignal): Promise<boolean> {
     this.#pathTo = undefined;
+    this.#networks.clear();
     if (this.#port === undefined && !signal.aborted) await this.#openPort(signal);
     const isOpen = this.#port !== undefined;
     if (isOpen && !this.#hasFailed) this.#problem = undefined;
@@ -154,6 +156,15 @@ export class QuestionPort {
   pathTo(address: string): string {
     this.#pathTo ??= this.#deps.paths();
     return this.#pathTo(address);
+  }
+
+  /** The IPv4 networks that this machine has on a path in this round, by their broadcast addresses. */
+  networksOn(path: string): readonly string[] {
+    const known = this.#networks.get(path);
+    if (known !== undefined) return known;
+    const networks = this.#deps.everyoneOn(path).filter(isIPv4);
+    this.#networks.set(path, networks);
+    return networks;
   }
 
   /** When the board was asked last; undefined if it was not. */
@@ -218,7 +229,12 @@ export class QuestionPort {
     const path = this.pathTo(sender) === askedBy ? askedBy : undefined;
     if (path !== undefined) asked.paths.add(path);
     const { boot, kubelet } = answer;
-    this.#answered({ board: question.board, statement: { boot, kubelet }, key: asked.key, path, askedAt: asked.at });
+    this.#answered({
+      board: question.board,
+      statement: { boot, kubelet },
+      heard: path === undefined ? undefined : { key: asked.key, path, at: asked.at, networks: this.networksOn(path) },
+      askedAt: asked.at,
+    });
   }
 
   /** Logs a problem once, and again only if it changes. */

@@ -7,6 +7,7 @@ import { type Calibration, type QuietPath, severalBoards } from "./calibration.t
 import type { AskGateway } from "./gateway.ts";
 import { isDirect } from "./lan.ts";
 import { QuestionPort, type QuestionPortDeps, type ReceivedAnswer } from "./question-port.ts";
+import { isAskedByAll, neededPaths, type Way } from "./ways.ts";
 
 export interface QuestionerDeps extends QuestionPortDeps {
   readonly calibration: Calibration;
@@ -49,15 +50,6 @@ interface Round {
 interface AnnouncedBoard {
   readonly board: string;
   readonly announced: Announcement;
-}
-
-/** The paths between this machine and a silent board. */
-interface Way {
-  readonly board: string;
-  /** Those by which it answered before, and those to its addresses on this machine's own networks. */
-  readonly near: readonly string[];
-  /** Those to all its addresses. */
-  readonly announced: readonly string[];
 }
 
 /** A path by which this leader is cut off from others. */
@@ -213,6 +205,7 @@ export class Questioner {
     const known = unheard.length > 0 ? this.#deps.calibration.knownPaths(now) : new Set<string>();
     for (const one of unheard) this.#askEveryone(one, this.#wayTo(one, own, now), known, now);
     const ways = open.filter((one) => !this.#isShared(one, now)).map((one) => this.#wayTo(one, own, now));
+    const crowded = this.#crowdedOut(unheard);
     const controls = open.length > 0 ? this.#controls(targets, now, new Set(ways.flatMap(({ near }) => near))) : [];
     for (const board of due) {
       const announced = targets.announced(board);
@@ -227,7 +220,11 @@ export class Questioner {
     const shared = new Set(controls.flatMap(({ announced }) => this.#pathsTo(announced, own)));
     this.#round = {
       doubted: asked.map(({ board }) => board),
-      paths: new Map(ways.filter(isAskedByAll).map((way) => [way.board, neededPaths(way, shared)])),
+      paths: new Map(
+        ways
+          .filter((way) => isAskedByAll(way) && !crowded.has(way.board))
+          .map((way) => [way.board, neededPaths(way, shared)]),
+      ),
       watched: [...new Set(ways.flatMap((way) => neededPaths(way, shared)))],
       asked: new Set(ways.flatMap(({ announced }) => announced)),
       controls: names,
@@ -257,6 +254,16 @@ export class Questioner {
       this.#unanswering.has(board) && (this.#isOpen(board) || now.mono - askedAt(board) >= everyoneAgain);
     const due = silent.filter(({ board }) => isDue(board)).sort((a, b) => askedAt(a.board) - askedAt(b.board));
     return due.slice(0, maxEveryone);
+  }
+
+  /**
+   * The boards for which a question should be broadcast in this round, but is not, because too many others are before
+   * them. Their silence does not count: they may have another address.
+   */
+  #crowdedOut(unheard: readonly AnnouncedBoard[]): ReadonlySet<string> {
+    const crowded = new Set(this.#unanswering);
+    for (const { board } of unheard) crowded.delete(board);
+    return crowded;
   }
 
   /**
@@ -375,10 +382,12 @@ export class Questioner {
 
   #wayTo({ board, announced }: AnnouncedBoard, own: ReadonlySet<string>, now: Instant): Way {
     const paths = this.#pathsTo(announced, own);
+    const { calibration } = this.#deps;
     return {
       board,
-      near: [...this.#deps.calibration.pathsOf(board, now), ...paths.filter(isDirect)],
+      near: [...calibration.pathsOf(board, now), ...paths.filter(isDirect)],
       announced: paths,
+      isHere: calibration.isWhereHeard(board, (path) => this.#port.networksOn(path)),
     };
   }
 
@@ -438,8 +447,8 @@ export class Questioner {
     return [...boards].sort((a, b) => askedAt(a) - askedAt(b)).slice(0, maxAsked);
   }
 
-  #receive({ board, statement: { boot, kubelet }, key, path, askedAt }: ReceivedAnswer): void {
-    if (path !== undefined) this.#deps.calibration.heard(board, { key, path, at: askedAt });
+  #receive({ board, statement: { boot, kubelet }, heard, askedAt }: ReceivedAnswer): void {
+    if (heard !== undefined) this.#deps.calibration.heard(board, heard);
     if (!this.#doubted.has(board)) return;
     this.#counts.delete(board);
     if (!this.#words.has(board))
@@ -459,22 +468,6 @@ export class Questioner {
     this.#shared.clear();
   }
 }
-
-/**
- * Whether a question was sent to an address of the board by each path by which it answered before. After a change of
- * addresses on the LAN, those that it announced lead elsewhere, and that it leaves questions unanswered shows nothing.
- * A broadcast is no substitute: a board without an address in this machine's networks cannot answer it.
- */
-const isAskedByAll = ({ near, announced }: Way): boolean => near.every((path) => announced.includes(path));
-
-/**
- * The paths by which this leader has to receive answers of others before the silence of a board shows anything.
- * `shared`: those to the addresses of the controls. Where the board and a control are on one network, this leader may
- * have lost its own port on that network before either of them ever answered there.
- */
-const neededPaths = ({ near, announced }: Way, shared: ReadonlySet<string>): readonly string[] => [
-  ...new Set([...near, ...announced.filter((path) => shared.has(path))]),
-];
 
 /**
  * Whether this leader could hear the silent board in this round: by each path, another board answered or, where none

@@ -6,7 +6,7 @@ const day = 24 * 3600;
 
 describe("a board that answered", () => {
   const calibration = new Calibration();
-  calibration.heard("pi-3", { key: "key", path: "eth0", at: at(0) });
+  calibration.heard("pi-3", { key: "key", path: "eth0", at: at(0), networks: [] });
 
   test.each([
     ["at once", "pi-3", "key", 0, true],
@@ -49,7 +49,8 @@ test("a board that does not answer is asked less and less often, and at last onc
 
 test("boards are forgotten beyond the size of the largest site, the one asked longest ago first", () => {
   const calibration = new Calibration();
-  for (let index = 0; index <= 5000; index++) calibration.heard(`pi-${index}`, { key: "key", path: "eth0", at: at(0) });
+  for (let index = 0; index <= 5000; index++)
+    calibration.heard(`pi-${index}`, { key: "key", path: "eth0", at: at(0), networks: [] });
   expect(calibration.covers("pi-0", "key", at(1))).toBe(false);
   expect(calibration.covers("pi-5000", "key", at(1))).toBe(true);
   expect(calibration.heardBefore(at(1))).toHaveLength(5000);
@@ -57,14 +58,14 @@ test("boards are forgotten beyond the size of the largest site, the one asked lo
 
 test("the census names the boards that were asked in vain, and those that announce no address", () => {
   const calibration = new Calibration();
-  calibration.heard("pi-2", { key: "key", path: "eth0", at: at(0) });
-  calibration.heard("pi-3", { key: "key", path: "eth0", at: at(0) });
+  calibration.heard("pi-2", { key: "key", path: "eth0", at: at(0), networks: [] });
+  calibration.heard("pi-3", { key: "key", path: "eth0", at: at(0), networks: [] });
   for (const board of ["pi-3", "pi-4"]) calibration.tried(board, at(60));
   calibration.tried("pi-5", at(60), { isMute: true });
   const boards = ["pi-2", "pi-3", "pi-4", "pi-5", "not-asked-yet"];
   expect(calibration.census(boards, at(61))).toEqual({ heard: 2, unheard: ["pi-4"], mute: ["pi-5"] });
   expect(calibration.census(boards, at(day))).toEqual({ heard: 0, unheard: ["pi-2", "pi-3", "pi-4"], mute: ["pi-5"] });
-  calibration.heard("pi-5", { key: "key", path: "eth0", at: at(day) });
+  calibration.heard("pi-5", { key: "key", path: "eth0", at: at(day), networks: [] });
   expect(calibration.census(boards, at(day)).mute).toEqual([]);
 });
 
@@ -73,7 +74,7 @@ describe("a leader whose LAN port fails in calm", () => {
   const heardBy = (...paths: readonly string[]): Calibration => {
     const calibration = new Calibration();
     for (const board of ["pi-2", "pi-3"])
-      for (const path of paths) calibration.heard(board, { key: board, path, at: at(0) });
+      for (const path of paths) calibration.heard(board, { key: board, path, at: at(0), networks: [] });
     return calibration;
   };
   const askInVain = (calibration: Calibration, boards: readonly string[]): void => {
@@ -90,7 +91,7 @@ describe("a leader whose LAN port fails in calm", () => {
   test("hears one board again, so the fault is not its own", () => {
     const calibration = heardBy("eth0");
     askInVain(calibration, ["pi-2", "pi-3"]);
-    calibration.heard("pi-3", { key: "pi-3", path: "eth0", at: at(hour + 75) });
+    calibration.heard("pi-3", { key: "pi-3", path: "eth0", at: at(hour + 75), networks: [] });
     expect(calibration.quietPath(at(hour + 76))).toBeUndefined();
   });
 
@@ -104,7 +105,7 @@ describe("a leader whose LAN port fails in calm", () => {
     const calibration = heardBy("eth0", "wlan0");
     for (const hours of [1, 2])
       for (const board of ["pi-2", "pi-3"])
-        calibration.heard(board, { key: board, path: "wlan0", at: at(hours * hour) });
+        calibration.heard(board, { key: board, path: "wlan0", at: at(hours * hour), networks: [] });
     expect(calibration.quietPath(at(2 * hour))).toMatchObject({ path: "eth0", since: { mono: at(hour).mono } });
   });
 });
@@ -112,7 +113,8 @@ describe("a leader whose LAN port fails in calm", () => {
 describe("a board that answers by two paths", () => {
   const heard = (...answers: readonly (readonly [path: string, hours: number, key?: string])[]): Calibration => {
     const calibration = new Calibration();
-    for (const [path, hours, key = "key"] of answers) calibration.heard("pi-3", { key, path, at: at(hours * 3600) });
+    for (const [path, hours, key = "key"] of answers)
+      calibration.heard("pi-3", { key, path, at: at(hours * 3600), networks: [] });
     return calibration;
   };
   const paths = (calibration: Calibration, hours: number) => calibration.pathsOf("pi-3", at(hours * 3600));

@@ -82,8 +82,16 @@ class Story {
   #paths(own: readonly string[]): PathTo {
     return (address) => {
       const network = networkOf(address);
-      return own.some((one) => networkOf(one) === network) ? this.#interfaceOf(network) : `${network}.0/24`;
+      const isWithin = this.#isWide && network.startsWith("192.168.");
+      return isWithin || own.some((one) => networkOf(one) === network) ? this.#interfaceOf(network) : `${network}.0/24`;
     };
+  }
+
+  #isWide = false;
+
+  /** The leader's network becomes 192.168.0.0/16. */
+  widen(): void {
+    this.#isWide = true;
   }
 
   /** The LAN's interface has the name of its first network, whatever networks there are on it later. */
@@ -157,6 +165,14 @@ class Story {
       board.announcedAs = announcing.includes(board.name) ? undefined : old;
       this.on(board.name);
     }
+  }
+
+  /** It gets another address on the LAN, which it cannot announce. */
+  move(name: string): void {
+    const board = this.board(name);
+    board.announcedAs ??= board.address;
+    board.address = board.address.replace(/\d+$/, (last) => String(Number(last) + 120));
+    this.on(name);
   }
 
   off(...names: readonly string[]): void {
@@ -452,11 +468,42 @@ describe("a board that stops answering", () => {
     expect(next.questioner.wordOf("pi-2")?.word?.kubelet.is).toBe("ok");
   });
 
+  test("is not silent either if its old address is within the leader's new, wider network", async () => {
+    const story = new Story("pi-2", "pi-3");
+    story.on("pi-2", "pi-3");
+    await story.lead();
+    story.doubted = ["pi-2"];
+    story.renumber("pi-3");
+    story.widen();
+    story.off("pi-2");
+    await story.clock.advance("10m");
+    expect(story.silenceOf("pi-2")).toBe("open");
+  });
+
   test("is not silent after that if it does not answer a broadcast: it may have no address there", async () => {
     const story = await renumbered();
     story.off("pi-2");
     await story.clock.advance("10m");
     expect(story.silenceOf("pi-2")).toBe("open");
+  });
+
+  test("of which there are a hundred is not silent before a question was broadcast for it, and heard if it then answers", async () => {
+    const [moved, dead] = ["a", "b"].map((kind) => Array.from({ length: 50 }, (_, index) => `${kind}-${index}`));
+    const silent = [...(moved ?? []), ...(dead ?? [])];
+    const story = new Story("pi-1", "pi-2", ...silent);
+    story.on("pi-1", "pi-2", ...silent);
+    await story.lead();
+    story.off(...silent);
+    for (const name of moved ?? []) story.move(name);
+    story.doubted = silent;
+    for (let seconds = 0; seconds < 600; seconds += 5) {
+      await story.clock.advance("5s");
+      for (const name of moved ?? []) expect(story.silenceOf(name)).not.toBe("gone");
+    }
+    expect((dead ?? []).map((name) => story.silenceOf(name))).toEqual(dead?.map(() => "gone"));
+    expect((moved ?? []).map((name) => story.questioner.wordOf(name)?.word?.kubelet.is)).toEqual(
+      moved?.map(() => "ok"),
+    );
   });
 
   test("but was never heard is unheard", async () => {
