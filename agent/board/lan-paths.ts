@@ -63,8 +63,8 @@ const paths6 = (text: string): Route[] =>
 
 /** How many IPv4 networks of one interface are reached by their broadcast addresses. */
 const maxNetworks = 8;
-/** The first number of link-local addresses, and the first of multicast ones: such routes lead to no network of boards. */
-const [linkLocal, multicast] = [169, 224];
+/** Where link-local addresses begin (169.254), and the first number of multicast ones: no boards are in such networks. */
+const [linkLocal, multicast] = [0xa9fe, 224];
 
 /**
  * The addresses that reach every machine on an interface, whatever its own address: the broadcast address of each of
@@ -75,7 +75,7 @@ export function everyoneOn(read: ReadFact, path: string): readonly string[] {
     ({ name, isDirect, length }) => name === path && isDirect && length > 0 && length <= 30,
   );
   const ofBoards = networks.filter(
-    ({ destination }) => destination >>> 24 !== linkLocal && destination >>> 24 < multicast,
+    ({ destination }) => destination >>> 16 !== linkLocal && destination >>> 24 < multicast,
   );
   const broadcasts = ofBoards.map(({ destination, mask }) => textOf((destination | ~mask) >>> 0));
   const four = [...new Set(broadcasts)].slice(0, maxNetworks);

@@ -77,8 +77,13 @@ const maxCalibrated = 50;
 const controlsPerPath = 2;
 /** Maximum number of silent boards for which a question is broadcast in one round. */
 const maxEveryone = 16;
-/** How often a question is broadcast for a board whose silence is shown: it may rejoin the LAN with a new address. */
+/**
+ * How often a question is broadcast for a board whose silence is shown, or cannot be shown: it may rejoin the LAN with a
+ * new address.
+ */
 const everyoneAgain: Millis = 60_000;
+/** After so many broadcasts for a board they become rare, because its silence cannot be shown. */
+const maxOften = 60;
 /** How many announcements are read in one round at least, and in how many rounds those of the largest site are. */
 const minRead = 200;
 const roundsToRead = 6;
@@ -113,7 +118,7 @@ export class Questioner {
   /** The boards in doubt that left their last question unanswered. */
   readonly #unanswering = new Set<string>();
   /** When a question was broadcast for them; the one for which that is longest ago comes first. */
-  readonly #everyoneAsked = new Map<string, Instant>();
+  readonly #everyoneAsked = new Map<string, { readonly at: Instant; readonly times: number }>();
   #doubted: ReadonlySet<string> = new Set();
   /** The addresses of silent boards that another board announces as well, as far as the announcements were read. */
   readonly #shared = new Set<string>();
@@ -199,13 +204,15 @@ export class Questioner {
     const isOpen = await this.#port.open(signal);
     const asked = this.#next(doubted).flatMap((board) => this.#askDoubted(board, targets, isOpen) ?? []);
     const open = asked.filter(({ board }) => this.#isOpen(board));
-    const unheard = this.#unheard(asked, now);
+    const toBroadcast = this.#toBroadcast(asked, now);
+    const unheard = toBroadcast.slice(0, maxEveryone);
     const own = new Set(open.length + unheard.length > 0 ? this.#deps.addresses() : []);
     if (open.length > 0) this.#findShared(open, targets);
     const known = unheard.length > 0 ? this.#deps.calibration.knownPaths(now) : new Set<string>();
     for (const one of unheard) this.#askEveryone(one, this.#wayTo(one, own, now), known, now);
     const ways = open.filter((one) => !this.#isShared(one, now)).map((one) => this.#wayTo(one, own, now));
-    const crowded = this.#crowdedOut(unheard);
+    // Their silence does not count in this round: they may have another address.
+    const crowded = new Set(toBroadcast.slice(maxEveryone).map(({ board }) => board));
     const controls = open.length > 0 ? this.#controls(targets, now, new Set(ways.flatMap(({ near }) => near))) : [];
     for (const board of due) {
       const announced = targets.announced(board);
@@ -247,23 +254,17 @@ export class Questioner {
       void this.#deps.askGateway(path).then((answers) => answers && gateways.add(path));
   }
 
-  /** The boards for which a question is broadcast in this round, because they left their last one unanswered. */
-  #unheard(silent: readonly AnnouncedBoard[], now: Instant): readonly AnnouncedBoard[] {
-    const askedAt = (board: string): number => this.#everyoneAsked.get(board)?.mono ?? Number.NEGATIVE_INFINITY;
-    const isDue = (board: string): boolean =>
-      this.#unanswering.has(board) && (this.#isOpen(board) || now.mono - askedAt(board) >= everyoneAgain);
-    const due = silent.filter(({ board }) => isDue(board)).sort((a, b) => askedAt(a.board) - askedAt(b.board));
-    return due.slice(0, maxEveryone);
-  }
-
   /**
-   * The boards for which a question should be broadcast in this round, but is not, because too many others are before
-   * them. Their silence does not count: they may have another address.
+   * The boards for which a question should be broadcast in this round, because they left their last one unanswered;
+   * those for which that was done longest ago come first.
    */
-  #crowdedOut(unheard: readonly AnnouncedBoard[]): ReadonlySet<string> {
-    const crowded = new Set(this.#unanswering);
-    for (const { board } of unheard) crowded.delete(board);
-    return crowded;
+  #toBroadcast(silent: readonly AnnouncedBoard[], now: Instant): readonly AnnouncedBoard[] {
+    const askedAt = (board: string): number => this.#everyoneAsked.get(board)?.at.mono ?? Number.NEGATIVE_INFINITY;
+    const isOften = (board: string): boolean =>
+      this.#isOpen(board) && (this.#everyoneAsked.get(board)?.times ?? 0) < maxOften;
+    const isDue = (board: string): boolean =>
+      this.#unanswering.has(board) && (isOften(board) || now.mono - askedAt(board) >= everyoneAgain);
+    return silent.filter(({ board }) => isDue(board)).sort((a, b) => askedAt(a.board) - askedAt(b.board));
   }
 
   /**
@@ -274,7 +275,7 @@ export class Questioner {
   #askEveryone({ board, announced }: AnnouncedBoard, { near }: Way, known: ReadonlySet<string>, now: Instant): void {
     const paths = new Set([...near, ...known].filter(isDirect));
     this.#port.askEveryone(board, announced, [...paths]);
-    this.#everyoneAsked.set(board, now);
+    this.#everyoneAsked.set(board, { at: now, times: (this.#everyoneAsked.get(board)?.times ?? 0) + 1 });
   }
 
   /** Asks a board in doubt; undefined if it cannot be asked. */
@@ -451,6 +452,8 @@ export class Questioner {
     if (heard !== undefined) this.#deps.calibration.heard(board, heard);
     if (!this.#doubted.has(board)) return;
     this.#counts.delete(board);
+    const asked = this.#everyoneAsked.get(board);
+    if (asked) this.#everyoneAsked.set(board, { ...asked, times: 0 });
     if (!this.#words.has(board))
       this.#ambient.log.info("a silent board answers on the LAN", { board, kubelet: kubelet.is, boot });
     const isRebooted = isOther(boot, this.#targets?.reportedBoot(board));

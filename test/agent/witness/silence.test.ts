@@ -483,8 +483,13 @@ describe("a board that stops answering", () => {
   test("is not silent after that if it does not answer a broadcast: it may have no address there", async () => {
     const story = await renumbered();
     story.off("pi-2");
+    const broadcasts = (): number => story.lan.sent.filter(({ to }) => to.startsWith("192.168.8.255:")).length;
     await story.clock.advance("10m");
     expect(story.silenceOf("pi-2")).toBe("open");
+    // As nothing can be concluded, questions to everyone become rare.
+    const before = broadcasts();
+    await story.clock.advance("10m");
+    expect([before, broadcasts() - before]).toEqual([64, 10]);
   });
 
   test("of which there are a hundred is not silent before a question was broadcast for it, and heard if it then answers", async () => {
