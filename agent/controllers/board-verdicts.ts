@@ -10,7 +10,7 @@ import { notLive } from "../judgement/verdict.ts";
 import type { SiteView } from "../loop/controller.ts";
 import { type LanAnswerOf, noLanAnswer, readyOf } from "./node-lifecycle/health.ts";
 import type { SiteMemory } from "./node-lifecycle/memory.ts";
-import { isMarked, sinceConfirmed } from "./node-lifecycle/out-of-service/mark.ts";
+import { sinceConfirmed } from "./node-lifecycle/out-of-service/mark.ts";
 import type { NodeLifecycleSettings } from "./node-lifecycle/settings.ts";
 import { verdictNow } from "./node-lifecycle/verdict-now.ts";
 import { zoneName, zoneOf } from "./node-lifecycle/zones/zones.ts";
@@ -62,7 +62,7 @@ export function isBoardBack({ because, gate }: Grounds, node: Node | undefined, 
       return !isOutOfService(node) || sinceConfirmed(node, lease) === "heard";
     case "taints": {
       const { taints } = because;
-      if (isOperatorConfirmed(taints, gate)) return !isMarked(node) || sinceConfirmed(node, lease) === "heard";
+      if (isOperatorConfirmed(taints, gate)) return sinceConfirmed(node, lease) !== "silent";
       return gate.policy !== "kubernetes" && taints.every(isLifecycleKey) && readyOf(node)?.status === "True";
     }
     default:

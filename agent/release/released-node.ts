@@ -1,11 +1,7 @@
 import type { Node } from "../api/core.ts";
 import { changeTaints, type TaintName, taintKeys, taintsOf } from "../api/taints.ts";
 import { conditionTypes } from "../board/node-conditions.ts";
-import {
-  hasOwnTaint,
-  outOfService,
-  outOfServiceAnnotation,
-} from "../controllers/node-lifecycle/out-of-service/mark.ts";
+import { hasOwnTaint, outOfService } from "../controllers/node-lifecycle/out-of-service/mark.ts";
 
 /** The taints, annotations and conditions that a release removes from a Node. */
 export interface NodeRemovals {
@@ -20,17 +16,16 @@ export const ownPrefix = "siteward.dev/";
 
 /**
  * The parts that a release removes from this Node. The node lifecycle taints are siteward's verdicts, unless it judges in
- * shadow mode (`keepsTaints`); the next controller sets its own. The out-of-service taint is removed only if an annotation
- * says that a siteward command set it.
+ * shadow mode (`keepsTaints`); the next controller sets its own. The out-of-service taint is removed only if a
+ * siteward command set it.
  */
 export function leavingOf(node: Node, { keepsTaints }: { readonly keepsTaints: boolean }): NodeRemovals {
   const { annotations = {} } = node.metadata;
-  const isOutOfService = outOfServiceAnnotation in annotations && hasOwnTaint(node);
   const conditions = Array.isArray(node.status?.conditions) ? node.status.conditions : [];
   return {
     taints: [
       ...taintsOf(node).filter(({ key }) => !keepsTaints && ownKeys.includes(key)),
-      ...(isOutOfService ? [outOfService] : []),
+      ...(hasOwnTaint(node) ? [outOfService] : []),
     ].map(({ key, effect }) => ({ key, effect })),
     annotations: Object.keys(annotations).filter((name) => name.startsWith(ownPrefix)),
     conditions: conditions.map(({ type }) => type).filter((type) => conditionTypes.includes(type)),

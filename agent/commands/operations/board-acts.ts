@@ -3,7 +3,12 @@ import { boardLeaseNamespace, leases, nodes } from "../../api/resources.ts";
 import { dispositionOf } from "../../base/errors.ts";
 import { isNotFound } from "../../client/api-error.ts";
 import { lastSignOf } from "../../controllers/node-lifecycle/health.ts";
-import { confirmedDeadBy, takeOutOfService } from "../../controllers/node-lifecycle/out-of-service/mark.ts";
+import {
+  confirmedDeadBy,
+  hasForeignTaint,
+  outOfService,
+  takeOutOfService,
+} from "../../controllers/node-lifecycle/out-of-service/mark.ts";
 import { type Action, refTo } from "../../execution/actions.ts";
 import { effectOf } from "../../execution/executor.ts";
 import type { Term } from "../../execution/fence.ts";
@@ -38,7 +43,11 @@ export async function confirmBoardDead(
   if (term === undefined) return notLeading;
   return changeNode(name, { dryRun, deps, term, signal }, async (node) => {
     const lease = await leaseOf(name, deps, signal);
-    // A taint that was set by hand lacks the mark by which it is removed when the board returns.
+    // One that was set by hand already deletes the board's pods, and stays when the board returns. Ours cannot be added.
+    if (hasForeignTaint(node)) {
+      const message = `${name} has the taint ${outOfService.key}, which was set by hand: remove it first`;
+      return refused(409, "tainted-by-hand", message, { board: name });
+    }
     if (confirmedDeadBy(node, lease?.metadata.resourceVersion) !== undefined)
       return { result: { board: name, changed: false } };
     if (lastSignOf(node, lease?.metadata.resourceVersion) !== judged) {

@@ -1,7 +1,7 @@
 import type { DaemonSet, Node } from "../../api/core.ts";
 import { isSelected } from "../../api/node-affinity.ts";
 import { isSameTaint, taintsOf } from "../../api/taints.ts";
-import { isMarked, outOfService } from "../node-lifecycle/out-of-service/mark.ts";
+import { hasOwnTaint, outOfService } from "../node-lifecycle/out-of-service/mark.ts";
 import { isTolerated } from "./tolerations.ts";
 
 /** run: whether the board should have a pod of the set. stay: whether an existing pod may stay. */
@@ -27,6 +27,6 @@ export function eligibilityOf({ spec }: DaemonSet, node: Node): Eligibility {
   const evicting = refusing.filter(({ effect }) => effect === "NoExecute");
   return {
     run: refusing.length === 0,
-    stay: evicting.every((taint) => isMarked(node) && isSameTaint(taint, outOfService)),
+    stay: evicting.every((taint) => hasOwnTaint(node) && isSameTaint(taint, outOfService)),
   };
 }

@@ -10,7 +10,7 @@ import type { Steps } from "../../base/steps.ts";
 import type { Controller, SiteView } from "../../loop/controller.ts";
 import { barePod } from "../bare-pod.ts";
 import { type BoardVerdictDeps, type BoardVerdicts, boardVerdicts } from "../board-verdicts.ts";
-import { confirmerOf, isMarked, sinceConfirmed } from "../node-lifecycle/out-of-service/mark.ts";
+import { confirmerOf, hasOwnTaint, sinceConfirmed } from "../node-lifecycle/out-of-service/mark.ts";
 import { openValve, type ShutOn } from "../safety-valve.ts";
 import {
   type Abandoned,
@@ -173,7 +173,7 @@ async function stillOutOfService(
   const isCovered = ({ metadata }: Pod): boolean => covers(position, metadata.resourceVersion);
   const isOurs = (board: string): boolean => {
     const node = site.lister(nodes).get(board);
-    return node !== undefined && isMarked(node);
+    return node !== undefined && hasOwnTaint(node);
   };
   const onBoard = new Map<string, Pod[]>();
   for (const pod of found) {
@@ -187,7 +187,7 @@ async function stillOutOfService(
   await forEachConcurrently(toRead.slice(0, maxRequests), async (board) => {
     const node = await site.fetch(nodes, board);
     if (node === undefined || !isOutOfService(node)) return;
-    const confirmed = isMarked(node) && sinceConfirmed(node, await site.fetch(leases, boardLeaseKey(board)));
+    const confirmed = hasOwnTaint(node) && sinceConfirmed(node, await site.fetch(leases, boardLeaseKey(board)));
     read.set(board, confirmed ? { word: { confirmed, silence: verdictOn(board), confirmer: confirmerOf(node) } } : {});
   });
   return [...onBoard].flatMap(([board, on]) => {

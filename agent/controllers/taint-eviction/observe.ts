@@ -3,7 +3,7 @@ import { placeIn } from "../../api/meta.ts";
 import { boardOf } from "../../api/pods.ts";
 import { covers } from "../../api/resource-version.ts";
 import { boardLeaseKey, leases, nodes, pods } from "../../api/resources.ts";
-import { noExecuteTaints, taintOf } from "../../api/taints.ts";
+import { noExecuteTaints } from "../../api/taints.ts";
 import { elapsed, type Instant, type Millis } from "../../base/clock.ts";
 import type { Confirmed, SilenceFacts } from "../../decisions/grounds.ts";
 import { type Holds, noHolds } from "../../holds/holds.ts";
@@ -15,7 +15,7 @@ import { barePod } from "../bare-pod.ts";
 import { livePod } from "../live-pod.ts";
 import { type Circumstances, type LanAnswerOf, noLanAnswer, readyOf } from "../node-lifecycle/health.ts";
 import type { BoardRecord } from "../node-lifecycle/memory.ts";
-import { isMarked, outOfService, sinceConfirmed } from "../node-lifecycle/out-of-service/mark.ts";
+import { hasOwnTaint, sinceConfirmed } from "../node-lifecycle/out-of-service/mark.ts";
 import type { NodeLifecycleSettings } from "../node-lifecycle/settings.ts";
 import { examinedNow } from "../node-lifecycle/verdict-now.ts";
 import { type Budget, budgetNow, type RunningTaint } from "../node-lifecycle/zones/budget.ts";
@@ -232,7 +232,7 @@ const isToRead = ({ deletion }: EvictionTimer, { live }: Link): boolean =>
 
 /** Whether a board that we took out of service has given a sign of life since. Read from the API if `isDoubted`. */
 async function confirmedNow(node: Node, isDoubted: boolean, site: SiteView): Promise<Confirmed | undefined> {
-  if (taintOf(node, outOfService) === undefined || !isMarked(node)) return undefined;
+  if (!hasOwnTaint(node)) return undefined;
   const key = boardLeaseKey(node.metadata.name);
   return sinceConfirmed(node, isDoubted ? await site.fetch(leases, key) : site.lister(leases).get(key));
 }

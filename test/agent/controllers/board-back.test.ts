@@ -22,6 +22,12 @@ function confirmed(): Node {
   return { ...before, metadata: { ...before.metadata, ...metadata }, ...(spec && { spec }) };
 }
 
+/** The confirmed board, after its kubelet removed the mark. */
+const unmarked = (): Node => ({ ...confirmed(), metadata: node("pi-3").metadata });
+
+/** The confirmed board, after an administrator set the taint by hand in place of ours. */
+const retainted = (): Node => ({ ...confirmed(), spec: { taints: [outOfService] } });
+
 test.each<[string, "node-deleted" | "out-of-service", Node | undefined, string, boolean]>([
   ["has a Node again", "node-deleted", node("pi-3"), "7", true],
   ["has no Node", "node-deleted", undefined, "7", false],
@@ -29,6 +35,8 @@ test.each<[string, "node-deleted" | "out-of-service", Node | undefined, string, 
   ["has lost the taint", "out-of-service", node("pi-3", silent), "7", true],
   ["is ready", "out-of-service", node("pi-3", { taints: [outOfService] }), "7", true],
   ["has a taint that others set", "out-of-service", node("pi-3", { ...silent, taints: [outOfService] }), "8", false],
+  ["has such a taint in place of ours", "out-of-service", retainted(), "8", false],
+  ["has lost the mark beside our taint", "out-of-service", unmarked(), "7", true],
   ["has been silent since the confirmation", "out-of-service", confirmed(), "7", false],
   ["has renewed its Lease since the confirmation", "out-of-service", confirmed(), "8", true],
 ])("a board that %s (%s)", (_, kind, now, version, isBack) => {
@@ -53,7 +61,8 @@ test.each<[string, Grounds, Node, string, boolean]>([
     false,
   ],
   ["has renewed its Lease since then", evicted([outOfService.key], { confirmed: "silent" }), confirmed(), "8", true],
-  ["has lost the mark of that", evicted([outOfService.key], { confirmed: "silent" }), node("pi-3", silent), "7", true],
+  ["has lost the taint of that", evicted([outOfService.key], { confirmed: "silent" }), node("pi-3", silent), "7", true],
+  ["has lost the mark of that", evicted([outOfService.key], { confirmed: "silent" }), unmarked(), "7", true],
 ])("a board whose pod is evicted, and that %s", (_, grounds, now, version, isBack) => {
   expect(isBoardBack(grounds, now, lease("pi-3", version))).toBe(isBack);
 });

@@ -575,6 +575,20 @@ describe("a board that an operator confirmed to be dead", () => {
     expect(site.noExecute("a1")).not.toContain("out-of-service=siteward:NoExecute");
   });
 
+  test("keeps its pods from when its kubelet removed the mark until the taint could be removed as well", async () => {
+    const site = await silent();
+    site.delay("Lease");
+    site.renew("a1");
+    await takeOut(site);
+    await site.run("2s");
+    site.refuse = (action) =>
+      action.do === "patch" && action.target.name === "a1" ? new Error("the Node was not changed") : undefined;
+    site.change("a1", (node) => ({ ...node, metadata: { ...node.metadata, annotations: {} } }));
+    await site.run("7s");
+    expect(site.noExecute("a1")).toContain("out-of-service=siteward:NoExecute");
+    expect([site.exists("patient-a1"), site.heldFor]).toEqual([true, ["verdict"]]);
+  });
+
   test("by hand loses its pods at once, although its kubelet marks the taint as siteward's again and again", async () => {
     const site = bigSite();
     await site.run("2m");
@@ -595,6 +609,8 @@ describe("a board that an operator confirmed to be dead", () => {
     await site.run("10s");
     expect(site.noExecute("a1")).toEqual(["out-of-service=nodeshutdown:NoExecute"]);
     expect(site.node("a1").metadata.annotations?.[outOfServiceAnnotation]).toBeUndefined();
+    expect(site.times(/BoardBackInService/)).toEqual([]);
+    expect(site.times(/BoardBackInService/)).toEqual([]);
   });
 
   test("keeps a taint that another client added", async () => {

@@ -5,7 +5,7 @@ import type { Node, Pod } from "../../../api/core.ts";
 import type { KubeObject } from "../../../api/meta.ts";
 import { parseObject } from "../../../api/parse.ts";
 import { nodes, pods, type Resource, resourceName } from "../../../api/resources.ts";
-import { outOfServiceKey, taintsOf } from "../../../api/taints.ts";
+import { taintsOf } from "../../../api/taints.ts";
 import { recordIn } from "../../../base/json.ts";
 import { readyOf } from "../../../controllers/node-lifecycle/health.ts";
 import { confirmerOf } from "../../../controllers/node-lifecycle/out-of-service/mark.ts";
@@ -61,7 +61,7 @@ export function nodeText(node: Node): string {
   const ready = readyOf(node)?.status;
   const isCordoned = node.spec?.unschedulable === true;
   const taints = taintsOf(node).filter(({ key }) => !(isCordoned && key === "node.kubernetes.io/unschedulable"));
-  const confirmer = taints.some(({ key }) => key === outOfServiceKey) ? confirmerOf(node) : undefined;
+  const confirmer = confirmerOf(node);
   const { by = "an operator", reason } = confirmer ?? {};
   return [
     ready === "True" ? "Ready" : `Ready=${ready ?? "unset"}`,

@@ -9,8 +9,8 @@ import type { NodeLifecycleDeps } from "../controller.ts";
 import { nodeEvent } from "../pass.ts";
 import {
   authorOf,
-  hasForeignTaint,
   hasOwnTaint,
+  markInForce,
   markOf,
   mayBeUndone,
   outOfService,
@@ -67,9 +67,7 @@ export const outOfServiceBoards = ({
       over === "reported"
         ? [
             "BoardBackInService",
-            hasForeignTaint(node)
-              ? `Node ${name} sends heartbeats again although ${who} had confirmed it to be dead; its taint ${outOfService.key} was set by hand and stays`
-              : `Node ${name} sends heartbeats again although ${who} had confirmed it to be dead, so it is back in service`,
+            `Node ${name} sends heartbeats again although ${who} had confirmed it to be dead, so it is back in service`,
           ]
         : [
             "ConfirmationWithdrawn",
@@ -78,15 +76,13 @@ export const outOfServiceBoards = ({
     return {
       actions: [
         { do: "patch", target: refTo(nodes, node), type: "merge", patch },
-        nodeEvent({ name, uid }, reason, message),
+        // Without our taint nobody confirmed the board dead, and one that was set by hand keeps it out of service.
+        ...(hasOwnTaint(node) ? [nodeEvent({ name, uid }, reason, message)] : []),
       ],
       memory,
     };
   },
 });
 
-/**
- * The mark of a confirmed board; undefined for all others. A mark that is missing beside our taint counts like an
- * unreadable one: only the board's own kubelet, which runs, or a person can have removed it.
- */
-const markFor = (node: Node): JsonRecord | undefined => markOf(node) ?? (hasOwnTaint(node) ? {} : undefined);
+/** The mark of a board that has ours, our taint, or both; undefined for all others. */
+const markFor = (node: Node): JsonRecord | undefined => markOf(node) ?? markInForce(node);

@@ -22,8 +22,8 @@ export const outOfService: TaintName = { key: outOfServiceKey, effect: "NoExecut
 const ownValue = "siteward";
 
 /**
- * Names the operator who confirmed the board dead, and records the board's last signs of life. After a later sign of
- * life, this annotation is removed, and with it the taint if a command set it.
+ * Names the operator who confirmed the board dead, and records the board's last signs of life. It counts only beside our
+ * taint, because kubelets may write it. After a later sign of life it is removed, and with it our taint.
  */
 export const outOfServiceAnnotation = "siteward.dev/out-of-service";
 
@@ -39,9 +39,9 @@ export interface Confirmer {
 /** In characters. A longer text in the annotation, which other clients may write, is truncated. */
 const maxTextLength = 256;
 
-/** The operator whom our annotation names; undefined if there is no annotation. */
+/** The operator whom our annotation names; undefined if the Node does not have our taint. */
 export function confirmerOf(node: Node): Confirmer | undefined {
-  const mark = markOf(node);
+  const mark = markInForce(node);
   if (mark === undefined) return undefined;
   const { by, reason } = mark;
   return {
@@ -60,9 +60,7 @@ export function takeOutOfService(
   { by, reason, term }: { readonly by: string; readonly reason?: string | undefined; readonly term?: number },
   now: Instant,
 ): Action {
-  // A taint that was set by hand stays in place when the board is back.
-  const value = hasForeignTaint(node) ? taintOf(node, outOfService)?.value : ownValue;
-  const taint = { ...outOfService, ...(value !== undefined && { value }), timeAdded: timestamp(now) };
+  const taint = { ...outOfService, value: ownValue, timeAdded: timestamp(now) };
   const taints = changeTaints(taintsOf(node), { add: [taint] });
   const annotations = {
     [outOfServiceAnnotation]: JSON.stringify({
@@ -96,15 +94,18 @@ export function markOf({ metadata: { annotations } }: Node): JsonRecord | undefi
   return text === undefined ? undefined : (recordIn(text) ?? {});
 }
 
-/** Whether the out-of-service taint of a Node, if it has one, is ours. */
-export const isMarked = (node: Node): boolean =>
-  node.metadata.annotations?.[outOfServiceAnnotation] !== undefined && !hasForeignTaint(node);
+/**
+ * The mark of a board that has our taint; undefined for all others. One that is missing counts like an unreadable one:
+ * only the board's own kubelet, which runs, or a person can have removed it.
+ */
+export const markInForce = (node: Node): JsonRecord | undefined =>
+  hasOwnTaint(node) ? (markOf(node) ?? {}) : undefined;
 
 /**
  * Whether the board has given a sign of life since an operator confirmed it dead; undefined if the taint is not ours.
  */
 export function sinceConfirmed(node: Node, lease: Lease | undefined): Confirmed | undefined {
-  const mark = isMarked(node) ? markOf(node) : undefined;
+  const mark = markInForce(node);
   return mark && sinceMark(mark, node, lease?.metadata.resourceVersion);
 }
 
@@ -113,9 +114,8 @@ export function sinceConfirmed(node: Node, lease: Lease | undefined): Confirmed 
  * sign of life since. `lease`: the resourceVersion of its Lease.
  */
 export function confirmedDeadBy(node: Node, lease: string | undefined): string | undefined {
-  const mark = markOf(node);
-  const isInForce = mark && taintOf(node, outOfService) && sinceMark(mark, node, lease) === "silent";
-  return isInForce ? authorOf(mark) : undefined;
+  const mark = markInForce(node);
+  return mark && sinceMark(mark, node, lease) === "silent" ? authorOf(mark) : undefined;
 }
 
 /**

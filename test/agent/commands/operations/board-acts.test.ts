@@ -79,11 +79,11 @@ describe("the confirmation that a board is dead", () => {
     expect(effect).toMatchObject({ outcome: "done", result: { changed: true, paused: ["taint-eviction"] } });
   });
 
-  test("keeps a taint that was set by hand, and confirms the board dead", async () => {
+  test("is refused for a board with a taint that was set by hand, which it could not mark", async () => {
     const site = await siteWithLostBoard();
     site.setTaints("pi-3", { key: "node.kubernetes.io/out-of-service", effect: "NoExecute", value: "nodeshutdown" });
-    expect(await confirm(site)).toMatchObject({ outcome: "done", result: { changed: true } });
-    expect(site.node("pi-3").metadata.annotations).toHaveProperty("siteward.dev/out-of-service");
+    expect(await confirm(site)).toMatchObject({ outcome: "refused", code: 409, error: "tainted-by-hand" });
+    expect(site.node("pi-3").metadata.annotations ?? {}).not.toHaveProperty("siteward.dev/out-of-service");
     const kept = (site.node("pi-3").spec?.taints ?? []).filter(({ key }) => key.endsWith("/out-of-service"));
     expect(kept).toMatchObject([{ value: "nodeshutdown", effect: "NoExecute" }]);
   });

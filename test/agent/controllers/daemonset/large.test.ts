@@ -120,15 +120,14 @@ test("whether a board is eligible is decided without a copy of the tolerations",
 
 test("a board that siteward took out of service gets no pod, and keeps those that it has until they are evicted", () => {
   const outOfService = { key: "node.kubernetes.io/out-of-service", effect: "NoExecute", value: "siteward" };
-  const board = (annotations: Readonly<Record<string, string>>, ...taints: readonly Taint[]) => ({
-    metadata: { name: "n1", uid: "u", resourceVersion: "1", annotations },
+  const board = (...taints: readonly Taint[]) => ({
+    metadata: { name: "n1", uid: "u", resourceVersion: "1", annotations: { "siteward.dev/out-of-service": "{}" } },
     spec: { taints },
   });
-  const ours = { "siteward.dev/out-of-service": "{}" };
   const other = { key: "ops/drain", effect: "NoExecute" };
-  expect(eligibilityOf(set(), board(ours, outOfService))).toEqual({ run: false, stay: true });
-  expect(eligibilityOf(set(), board(ours, outOfService, other))).toEqual({ run: false, stay: false });
-  expect(eligibilityOf(set(), board({}, outOfService))).toEqual({ run: false, stay: false });
+  expect(eligibilityOf(set(), board(outOfService))).toEqual({ run: false, stay: true });
+  expect(eligibilityOf(set(), board(outOfService, other))).toEqual({ run: false, stay: false });
+  expect(eligibilityOf(set(), board({ ...outOfService, value: "nodeshutdown" }))).toEqual({ run: false, stay: false });
 });
 
 describe("8000 pods of one set", () => {

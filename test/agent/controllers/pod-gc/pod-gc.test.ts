@@ -579,7 +579,7 @@ describe("terminating pods on boards that an operator marked out of service", ()
     });
 
     test("and then by hand, which is an order whatever the board has shown since, they are deleted", async () => {
-      const byHand: Node = { ...heard, metadata: marked.metadata };
+      const byHand: Node = { ...heard, spec: marked.spec ?? {} };
       const { asked, deletions } = await collect(byHand, renewed);
       expect(asked).toEqual(["pi"]);
       expect(deletions.map(({ target, cause }) => [target.name, cause])).toEqual([["web", undefined]]);

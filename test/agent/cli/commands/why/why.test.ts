@@ -537,7 +537,7 @@ test("a board out of service is described with the operator who ordered it and t
   stored({ ...evicted, act: "pod-collected", because, restraints: [] });
   reports({});
   const annotations = { "siteward.dev/out-of-service": JSON.stringify({ v: 1, by: "ops:jo", reason: "burnt" }) };
-  const taints = [{ key: "node.kubernetes.io/out-of-service", effect: "NoExecute" }];
+  const taints = [{ key: "node.kubernetes.io/out-of-service", effect: "NoExecute", value: "siteward" }];
   cached(node("pi-3", { ready: "Unknown", spec: { taints }, annotations }));
   const text = words((await why("pod/default/web-1")).out);
   expect(text).toContain("because pi-3 was declared out of service by ops:jo (burnt)");
