@@ -70,8 +70,9 @@ const boardWorkers = 8;
 export function controlLoops(ambient: Ambient, deps: TermLoopsDeps): TermLoops {
   const { config, workloads, memo } = deps;
   const { controllers, taintEviction } = config;
-  const resyncs = new PrioritySemaphore(1);
-  const large = new PrioritySemaphore(1);
+  const permits = () => ({ resyncs: new PrioritySemaphore(1), large: new PrioritySemaphore(1) });
+  // No loop that acts waits for a permit of one that is only compared, which holds it for much longer.
+  const [ofActing, ofCompared] = [permits(), permits()];
   const turns = new FairTurns(ambient.clock);
   const opened =
     ({ caches, client, executor, decisions, store, isShadow = false, isComparison = false }: LoopKit, lane: Lane) =>
@@ -79,15 +80,15 @@ export function controlLoops(ambient: Ambient, deps: TermLoopsDeps): TermLoops {
       new ControlLoop(ambient, {
         controller,
         workers,
-        // What is only compared waits for everything else.
+        // What is only compared waits for everything else, but caches must not wait until it has mapped their changes.
         lane: isComparison ? "events" : lane,
+        changesLane: lane,
         caches,
         site: (pass) => new CachedSiteView({ caches, client }, pass),
         executor,
         assignment: leaderOwnsAll,
         decisions,
-        resyncs,
-        large,
+        ...(isComparison ? ofCompared : ofActing),
         turns,
         isShadow,
         ...(store && { store }),

@@ -88,7 +88,7 @@ export class CurrentTerm {
 
   /** Processes every key of every loop again. */
   wakeAll(): void {
-    for (const loop of this.loops) loop.wakeAll();
+    for (const loop of [...this.loops, ...this.comparedLoops]) loop.wakeAll();
     this.#statusChanged();
   }
 

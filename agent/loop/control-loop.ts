@@ -37,6 +37,11 @@ export interface ControlLoopDeps<State, Memory> {
   readonly workers: number;
   /** The lane in which the loop's requests wait for their turn; undefined for "boards". */
   readonly lane?: ActingPass["lane"];
+  /**
+   * The lane in which changes of the caches are mapped to keys; by default `lane`. A cache advances only once every loop
+   * that reads it has mapped its changes, so no loop may map in a later lane than the others.
+   */
+  readonly changesLane?: Lane;
   /** Records the acts that the controller holds back; undefined if they are not recorded. */
   readonly decisions?: Pick<Decisions, "due">;
   /** Set if the executor sends nothing, for the status. */
@@ -194,6 +199,7 @@ export class ControlLoop<State, Memory> {
         site: () => this.#deps.site({ now: clock.now(), signal: term.signal }),
         turns: this.#turns,
         lane: this.#lane,
+        changesLane: this.#deps.changesLane ?? this.#lane,
         signal: term.signal,
       },
     );

@@ -20,7 +20,9 @@ export interface EventMapperDeps {
    * time.
    */
   readonly turns: FairTurns;
+  /** For resyncs. */
   readonly lane: Lane;
+  readonly changesLane: Lane;
   readonly signal: AbortSignal;
 }
 
@@ -42,7 +44,7 @@ export class EventMapper {
   listen(): () => void {
     const { caches } = this.#deps;
     const ends = [...this.#mappings].map(([resource, mappings]) =>
-      caches.informer(resource).onChange((changes) => this.#enqueueAll(mappings, changes)),
+      caches.informer(resource).onChange((changes) => this.#enqueueAll(mappings, changes, this.#deps.changesLane)),
     );
     return () => {
       for (const end of ends) end();
@@ -51,10 +53,10 @@ export class EventMapper {
 
   /** Adds the keys of every cached object to the queue. `listen` handles changes that arrive during the resync. */
   async resync(kind: "first" | "again"): Promise<void> {
-    const { caches, signal } = this.#deps;
+    const { caches, lane, signal } = this.#deps;
     for (const [resource, all] of this.#mappings) {
       const mappings = all.filter(({ onlyOnChange }) => !onlyOnChange);
-      if (mappings.length > 0) await this.#enqueueAll(mappings, resyncOf(caches.informer(resource).lister, kind));
+      if (mappings.length > 0) await this.#enqueueAll(mappings, resyncOf(caches.informer(resource).lister, kind), lane);
       if (signal.aborted) return;
     }
   }
@@ -66,8 +68,9 @@ export class EventMapper {
   #enqueueAll(
     mappings: readonly EnqueueMapping[],
     changes: Iterable<ObjectChange<KubeObject>>,
+    lane: Lane,
   ): Promise<void> | undefined {
-    const { turns, lane, signal } = this.#deps;
+    const { turns, signal } = this.#deps;
     const rest = turns.run(this.#steps(mappings, changes), lane, signal);
     return rest?.catch((error: unknown) => {
       if (!signal.aborted) throw error;

@@ -50,6 +50,14 @@ test("an operator pauses one controller while the others continue; once resumed,
   expect([gc.done, judge.done, changes()]).toEqual([["pause", "wake"], ["resume", "wake"], 1]);
 });
 
+test("after an outage, the loops that only decide by another policy examine every key again as well", () => {
+  const { current } = board();
+  const [judge, other] = [loop("node-lifecycle"), loop("node-lifecycle")];
+  current.begin(term, { loops: [judge.loop], compared: { loops: [other.loop], judgeMemory: () => undefined } });
+  current.wakeAll();
+  expect([judge.done, other.done]).toEqual([["wake"], ["wake"]]);
+});
+
 test("a pause ends at its time", async () => {
   const { clock, current, paused } = board();
   const { done, loop: gc } = loop("pod-gc");

@@ -215,6 +215,42 @@ describe("when a term begins", () => {
     expect(Math.max(...waits)).toBeLessThanOrEqual(100);
   });
 
+  test("a loop of a late lane maps changes in an earlier one, because caches wait for it", async () => {
+    const clock = new FakeClock();
+    let worked = 0;
+    const busy: Clock = { now: () => shifted(clock.now(), worked), after: (delay, run) => clock.after(delay, run) };
+    const turns = new FairTurns(busy);
+    function* work(steps: number): Steps<"site"> {
+      for (let step = 0; step < steps; step++) {
+        worked++;
+        yield;
+      }
+      return "site";
+    }
+    const others = [0, 1].map(() =>
+      setUp(
+        { firstKeys: ["site"], mappings: [], observe: (_, site) => site.inTurns(work(5000)) },
+        { turns, lane: "workloads" },
+        clock,
+        busy,
+      ),
+    );
+    let mapped: number | undefined;
+    const mappings = [
+      enqueueOn(pods, function* () {
+        yield* work(500);
+        mapped = worked;
+      }),
+    ];
+    const compared = setUp({ mappings }, { turns, lane: "events", changesLane: "boards" }, clock, busy);
+    for (const { loop, term } of [compared, ...others]) void loop.run(term);
+    while (worked < 100) await nextTurn();
+    const before = worked;
+    compared.caches.of(pods).add(pod("a"));
+    while (mapped === undefined) await nextTurn();
+    expect(mapped - before).toBeLessThan(1000);
+  });
+
   test("a pass over one large object leaves turns to the boards", async () => {
     const clock = new FakeClock();
     let worked = 0;
