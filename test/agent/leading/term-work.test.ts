@@ -2,8 +2,10 @@ import { describe, expect, test } from "vitest";
 import { loadConfig } from "../../../agent/config/load.ts";
 import type { Config } from "../../../agent/config/settings.ts";
 import { firstMemory } from "../../../agent/controllers/node-lifecycle/memory.ts";
+import { noRecollection } from "../../../agent/controllers/node-lifecycle/recollection.ts";
 import { budgetAnnotation, encodeBudget } from "../../../agent/controllers/node-lifecycle/zones/budget-annotation.ts";
 import type { TermLoopsDeps } from "../../../agent/leading/control-loops.ts";
+import type { TermShadow } from "../../../agent/leading/term-shadow.ts";
 import { TermWork, type TermWorkDeps } from "../../../agent/leading/term-work.ts";
 import { memoryArea } from "../../../agent/loop/memory-store.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
@@ -15,7 +17,7 @@ import { defaults } from "../controllers/site-model.ts";
 const { config } = loadConfig({ file: undefined, env: {}, hostname: "pi-1", profile: undefined });
 
 /** A term in which this board led before, and whose work ends as soon as the loops would be built. */
-function setUp(controllers: Partial<Config["controllers"]>, undoneUntil?: number) {
+function setUp(controllers: Partial<Config["controllers"]>, undoneUntil?: number, shadow?: Partial<TermShadow>) {
   const clock = new FakeClock();
   const cleared: string[] = [];
   let loops: TermLoopsDeps | undefined;
@@ -26,7 +28,7 @@ function setUp(controllers: Partial<Config["controllers"]>, undoneUntil?: number
     memo: { clear: (area: string) => cleared.push(area) },
     leaderMemo: { beginTerm: () => true, undoneUntil },
     informers: { informer: () => ({ lister: { list: () => [] } }) },
-    current: { site: firstMemory, begin: () => {}, end: () => {}, judgeMemory: () => "no judge" },
+    current: { site: firstMemory, term: { number: 7 }, begin: () => {}, end: () => {}, judgeMemory: () => "no judge" },
     failing: { forget: () => {} },
     holds: { begin: () => {}, end: () => {} },
     controllers: async () => ({
@@ -36,11 +38,14 @@ function setUp(controllers: Partial<Config["controllers"]>, undoneUntil?: number
       },
     }),
     statusChanged: () => {},
+    ...(shadow && { shadow: async () => shadow }),
   } as unknown as TermWorkDeps;
   const work = new TermWork({ clock, random: new SeededRandom(), log: new RecordingLog() }, deps);
   const lead = async (budget = encodeBudget(firstMemory, 0, clock.now())) => {
     const found = { lease: "uid", annotations: { [budgetAnnotation]: budget }, written: clock.now() };
-    await expect(work.lead(new TestTerm(), found)).rejects.toThrow("the story ends here");
+    const term = new TestTerm();
+    await expect(work.lead(term, found)).rejects.toThrow("the story ends here");
+    term.end();
     return loops;
   };
   return { work, lead, cleared };
@@ -51,7 +56,8 @@ const shadow = { mode: "shadow" } as const;
 describe("what is only pretended in shadow mode is not passed on", () => {
   test("the zone budgets and running taints go from leader to leader while boards are really tainted", async () => {
     const { work, lead } = setUp({});
-    expect(work.budget()).toBeDefined();
+    // A leader that noticed a restore since inherits what it says about boards only if it names a later term.
+    expect(JSON.parse(work.budget() ?? "")).toMatchObject({ term: 7 });
     expect((await lead())?.taintEviction.inherited()).toBeDefined();
   });
 
@@ -61,6 +67,22 @@ describe("what is only pretended in shadow mode is not passed on", () => {
     expect(work.budget()).toBeNull();
     expect(setUp({ nodeLifecycle: { mode: "off" } }).work.budget()).toBeNull();
     expect((await lead())?.taintEviction.inherited()).toBeUndefined();
+  });
+
+  test("nor is what really happened passed on to the controllers of a policy that is only compared", async () => {
+    const given = async (isComparison: boolean) => {
+      const { lead } = setUp({}, undefined, { isComparison, verdictDeps: (acting) => acting });
+      await lead();
+      const { nodeLifecycle, taintEviction } = (await lead())?.shadow ?? {};
+      return [nodeLifecycle?.inherited?.(), taintEviction?.inherited(), nodeLifecycle?.recalled];
+    };
+    const compared = await given(true);
+    expect(compared).toEqual([undefined, undefined, noRecollection]);
+    expect(compared[2]).toBe(noRecollection);
+    // A controller in shadow mode takes the place of one that acts, and continues its work.
+    const shadowed = await given(false);
+    expect(shadowed).not.toContain(undefined);
+    expect(shadowed[2]).not.toBe(noRecollection);
   });
 
   test("stored toleration times end when taint eviction is in shadow mode, as it does not continue them", async () => {
