@@ -133,7 +133,6 @@ export class ControlLoop<State, Memory> {
       name: this.name,
       state: this.#gate.isShut && state !== "standby" ? "paused" : state,
       queue: this.#queue?.size ?? 0,
-      oldestWait: this.#queue?.oldestWait(now),
       syncs: this.#syncs,
       errorsLastHour: this.#errors.total(now),
       syncP95: this.#durations.p95,
@@ -153,14 +152,14 @@ export class ControlLoop<State, Memory> {
 
   /**
    * The last progress of the running pass that has gone longest without any. If no pass is running, the time at which
-   * the oldest waiting key was added.
+   * the key that is taken next was added.
    */
   progress(now: Instant): Progress {
     const leastRecent = [...this.#running].reduce<Instant | undefined>(
       (at, { movedAt }) => (at && isAfter(movedAt, at) ? at : movedAt),
       undefined,
     );
-    const waited = this.#gate.isShut ? undefined : this.#queue?.oldestWait(now);
+    const waited = this.#gate.isShut ? undefined : this.#queue?.nextWait(now);
     const at = leastRecent ?? (waited === undefined ? "idle" : shifted(now, -waited));
     return { name: this.#deps.controller.name, at };
   }

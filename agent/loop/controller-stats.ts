@@ -19,8 +19,6 @@ export interface ControllerStats {
   readonly state: "standby" | "starting" | "running" | "paused" | "shadow";
   /** Number of waiting keys. */
   readonly queue: number;
-  /** How long the first key has been waiting; undefined if none is waiting. */
-  readonly oldestWait: Millis | undefined;
   /** Number of passes since the control loop was built, at the beginning of the term. */
   readonly syncs: number;
   readonly errorsLastHour: number;

@@ -53,8 +53,11 @@ export class WorkQueue {
     return this.#delayed.size;
   }
 
-  /** How long the key that is taken next has been waiting; undefined if none waits. */
-  oldestWait(now: Instant): Millis | undefined {
+  /**
+   * How long the key that is taken next has been waiting; undefined if none waits. Others may have waited for longer,
+   * because namespaces take turns.
+   */
+  nextWait(now: Instant): Millis | undefined {
     const next = this.#skipToNext()?.peek();
     return next && elapsed(next.since, now);
   }

@@ -7,7 +7,7 @@ const listPods = { user: "edge", verb: "list", resource: "pods", group: "", name
 const error: LoopError = { message: "pi-1: no answer", hint: undefined, at: at(0), missing: undefined };
 
 function partOf(changes: Partial<ControllerStats>, seconds = 0, waitsFor: readonly string[] = []) {
-  const usual = { queue: 1, oldestWait: undefined, syncs: 3, errorsLastHour: 1, syncP95: 3.4, lastError: undefined };
+  const usual = { queue: 1, syncs: 3, errorsLastHour: 1, syncP95: 3.4, lastError: undefined };
   const stats: ControllerStats = { name: "pod-gc", state: "running", ...usual, ...changes };
   return controllerPart({ stats: () => stats }, waitsFor, at(seconds));
 }

@@ -221,16 +221,16 @@ describe("the end", () => {
   });
 });
 
-test("the status shows how many keys are ready and how long the first of them has been waiting", async () => {
+test("it is known how many keys are ready and how long the one that is taken next has been waiting", async () => {
   const { clock, queue, abort } = setUp();
-  expect(queue.oldestWait(clock.now())).toBeUndefined();
+  expect(queue.nextWait(clock.now())).toBeUndefined();
   queue.add("x");
   await clock.advance("10s");
   queue.add("y");
   await clock.advance("5s");
-  expect([queue.size, queue.oldestWait(clock.now())]).toEqual([2, 15_000]);
+  expect([queue.size, queue.nextWait(clock.now())]).toEqual([2, 15_000]);
   await queue.take(abort.signal);
-  expect([queue.size, queue.oldestWait(clock.now())]).toEqual([1, 5000]);
+  expect([queue.size, queue.nextWait(clock.now())]).toEqual([1, 5000]);
 });
 
 describe("a key whose delay is cancelled", () => {
@@ -316,6 +316,6 @@ describe("a preferred key", () => {
     queue.done("back");
     expect([queue.size, await queue.take(abort.signal)]).toEqual([1, "back"]);
     queue.done("back");
-    expect([queue.size, queue.oldestWait({ mono: 1e9, wall: 0 })]).toEqual([0, undefined]);
+    expect([queue.size, queue.nextWait({ mono: 1e9, wall: 0 })]).toEqual([0, undefined]);
   });
 });
