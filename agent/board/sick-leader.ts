@@ -1,4 +1,4 @@
-import { elapsed, type Instant, type Millis } from "../base/clock.ts";
+import { elapsed, type Instant, isAfter, type Millis } from "../base/clock.ts";
 import { formatDuration } from "../base/time/duration.ts";
 import type { Sickness } from "./board-health.ts";
 
@@ -35,6 +35,13 @@ export function reasonToStepDown(
   const other = standingBy(peers);
   return other && `${sickness.why} for ${formatDuration(elapsed(sickness.since, now))}, and ${other} is a standby`;
 }
+
+/** The sickness that has lasted longest; undefined if there is none. */
+export const longestOf = (all: readonly (Sickness | undefined)[]): Sickness | undefined =>
+  all.reduce(
+    (longest, other) => (other && !(longest && !isAfter(longest.since, other.since)) ? other : longest),
+    undefined,
+  );
 
 /**
  * Why a leader that has been unwell for `sickFor` and has never listed the boards should release the Lease: it judges

@@ -5,6 +5,7 @@ import type { Ambient } from "../base/ambient.ts";
 import { earlierOf, elapsed, type Instant, type Millis, shifted, sleep } from "../base/clock.ts";
 import { TaskGroup } from "../base/concurrency/tasks.ts";
 import type { Sickness } from "../board/board-health.ts";
+import { longestOf } from "../board/sick-leader.ts";
 import type { ApiLink } from "../client/api-link.ts";
 import type { FailingKind, FailingRequests } from "../client/failing-requests.ts";
 import type { KubeClient } from "../client/kube-client.ts";
@@ -331,7 +332,8 @@ export class TermWork {
       this.#deafness.update(watchesOf(this.#deps.informers), now);
       this.#incapacity.update(watchesOf(this.#deps.caches), now);
       const deafness = this.#deafness.sickness(now);
-      const incapacity = this.#incapacity.sickness(now) ?? this.#isolation() ?? this.#standstill(now);
+      // One that has just begun must not hide another that has lasted for long enough.
+      const incapacity = longestOf([this.#incapacity.sickness(now), this.#isolation(), this.#standstill(now)]);
       const why =
         fitness.whyToLeave(now, { deafness, incapacity }) ?? (deafness && (await this.#whyToLeaveDeaf(signal)));
       if (why !== undefined) elector.stepDown(why, fitness.restAfterLeaving);

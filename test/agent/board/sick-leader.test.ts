@@ -1,5 +1,10 @@
 import { expect, test } from "vitest";
-import { reasonNotToStand, reasonOfBrokenTerms, reasonToStepDown } from "../../../agent/board/sick-leader.ts";
+import {
+  longestOf,
+  reasonNotToStand,
+  reasonOfBrokenTerms,
+  reasonToStepDown,
+} from "../../../agent/board/sick-leader.ts";
 
 const at = (seconds: number) => ({ mono: seconds * 1000, wall: 0 });
 const sickness = { why: "undervolted", since: at(100) };
@@ -20,6 +25,18 @@ test.each([
   const reason = reasonToStepDown(ill, peers, { now: at(now), sickFor });
   expect(reason !== undefined).toBe(does);
   if (reason) expect(reason).toMatch(/^undervolted for .*, and pi-2 is a standby$/);
+});
+
+test("of several sicknesses, the one that has lasted longest counts", () => {
+  const [late, early] = [{ why: "isolated", since: at(200) }, sickness];
+  expect(longestOf([undefined, undefined])).toBeUndefined();
+  for (const all of [
+    [late, undefined, early],
+    [early, late],
+    [undefined, early],
+  ])
+    expect(longestOf(all)).toBe(early);
+  expect(longestOf([early, { ...late, since: early.since }])).toBe(early);
 });
 
 test("an unwell board leaves the Lease to others for a while, and takes it if no other board has taken it", () => {
