@@ -56,6 +56,11 @@ export function conflicts(config: Config): readonly SettingsConflict[] {
     ["judgement.compare", ...(shadowed === undefined ? [] : [shadowed])],
     "must be off while a controller is in shadow mode, which is compared with what others do",
   );
+  demand(
+    judgement.compare === "off" || config.controllers.nodeLifecycle.mode !== "off",
+    ["judgement.compare", "controllers.nodeLifecycle.mode"],
+    "must be off while controllers.nodeLifecycle.mode is off, because no board is then judged",
+  );
   const { memory } = config;
   demand(
     memory.soft <= memory.hard,

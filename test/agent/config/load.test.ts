@@ -172,7 +172,7 @@ test("a term too short to be renewed is a conflict with its line, found before t
   expect(timing("999ms")).toEqual([]);
 });
 
-test("a policy is compared only with another one, and only if no controller is in shadow mode", () => {
+test("a policy is compared only with another one, and only if the site is judged and no controller is in shadow mode", () => {
   const compared = (more: string): readonly string[] => {
     write(`judgement: {compare: kubernetes${more}\n`);
     return problems();
@@ -183,6 +183,10 @@ test("a policy is compared only with another one, and only if no controller is i
   ]);
   expect(compared("}\ncontrollers: {taintEviction: {mode: shadow}}")).toEqual([
     "siteward.yaml:3: judgement.compare: must be off while a controller is in shadow mode, which is compared with what others do",
+  ]);
+  expect(compared("}\ncontrollers: {taintEviction: {mode: off}}")).toEqual([]);
+  expect(compared("}\ncontrollers: {nodeLifecycle: {mode: off}}")).toEqual([
+    "siteward.yaml:3: judgement.compare: must be off while controllers.nodeLifecycle.mode is off, because no board is then judged",
   ]);
 });
 
