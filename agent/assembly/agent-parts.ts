@@ -50,7 +50,7 @@ export interface ReportedAgent
   readonly current: CurrentTerm;
   readonly decisions: Pick<DecisionBook, "heldCounts" | "boardsHeldBy">;
   readonly witness: LanWitness | undefined;
-  readonly work: Pick<TermWork, "deafSince" | "stutteringSince" | "failing" | "late" | "waitsFor" | "heldSince">;
+  readonly work: Pick<TermWork, "deafSince" | "stutteringSince" | "failing" | "late" | "waitsFor" | "heldDuring">;
   readonly openedAt: Instant;
 }
 
@@ -204,11 +204,18 @@ function apiPart(
 }
 
 function outagePart(
-  { number, startedAt, endedAt, kind }: NonNullable<ApiLinkView["lastOutage"]>,
+  outage: NonNullable<ApiLinkView["lastOutage"]>,
   work: ReportedAgent["work"],
 ): ApiPart["lastOutage"] {
-  const { boards, pods } = work.heldSince(startedAt);
-  return { number, from: startedAt, to: endedAt, why: kind, boardsHeld: boards, podsHeld: pods };
+  const { number, startedAt, endedAt, kind } = outage;
+  const held = work.heldDuring(outage);
+  return {
+    number,
+    from: startedAt,
+    to: endedAt,
+    why: kind,
+    ...(held && { boardsHeld: held.boards, podsHeld: held.pods }),
+  };
 }
 
 function watchPart(

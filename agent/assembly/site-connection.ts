@@ -51,7 +51,12 @@ export function siteConnection(
   { seat, current }: { readonly seat: Seat; readonly current: CurrentTerm },
 ): SiteConnection {
   const { board, client, leader, link: limits } = config;
-  const link = new ApiLink(ambient, { transport, changed: statusChanged, blip: limits.blip });
+  const link = new ApiLink(ambient, {
+    transport,
+    changed: statusChanged,
+    blip: limits.blip,
+    isLeading: () => current.isActing,
+  });
   const traffic = new Traffic();
   const permissions = new Permissions({ clock: ambient.clock, changed: statusChanged });
   const failing = new FailingRequests(ambient.clock);

@@ -38,6 +38,8 @@ export interface Outage {
   readonly endedAt: Instant;
   /** Why its first request failed; "silence" if none did. */
   readonly kind: ApiFailure["kind"] | "silence";
+  /** Whether this board led when it began. */
+  readonly isLed: boolean;
 }
 
 export interface ApiFailure {
@@ -46,12 +48,19 @@ export interface ApiFailure {
   readonly hint: string;
 }
 
+/** A request: when it was sent, and whether this board led then. */
+interface Attempt {
+  readonly begun: Instant;
+  readonly isLed: boolean;
+}
+
 /** Wraps the transport to the API server and measures every exchange. The status shows its view. */
 export class ApiLink {
   readonly #ambient: Ambient;
   readonly #transport: Transport;
   readonly #changed: () => void;
   readonly #blip: Millis;
+  readonly #isLeading: () => boolean;
   readonly #roundTrips = new DurationSample();
   readonly #requests = new RollingCount();
   readonly #unanswered = new RollingCount();
@@ -62,7 +71,7 @@ export class ApiLink {
   #since: Instant;
   #failure: ApiFailure | undefined;
   /** While the link is down: when the first request that failed was sent, and why it failed. */
-  #lost: Pick<Outage, "startedAt" | "kind"> | undefined;
+  #lost: Pick<Outage, "startedAt" | "kind" | "isLed"> | undefined;
   #lastOutage: Outage | undefined;
   #answeredAt: Instant | undefined;
   #skew: Millis | undefined;
@@ -75,17 +84,21 @@ export class ApiLink {
       readonly changed: () => void;
       /** An interruption up to this long is not an outage. */
       readonly blip: Millis;
+      /** Whether this board leads now. */
+      readonly isLeading: () => boolean;
     },
   ) {
     this.#ambient = ambient;
     this.#blip = deps.blip;
+    this.#isLeading = deps.isLeading;
     this.#transport = deps.transport;
     this.#changed = deps.changed;
     this.#since = ambient.clock.now();
   }
 
   readonly send: Transport = async (request) => {
-    const begun = this.#ambient.clock.now();
+    const attempt = { begun: this.#ambient.clock.now(), isLed: this.#isLeading() };
+    const { begun } = attempt;
     try {
       const response = await this.#transport(request);
       const now = this.#ambient.clock.now();
@@ -94,12 +107,12 @@ export class ApiLink {
       this.#requests.add(now);
       this.#answeredAt = now;
       if (isWatch(request)) this.#watches.add(now);
-      this.#answered(response, begun);
+      this.#answered(response, attempt);
       return response;
     } catch (error) {
       // An abort by the caller reveals nothing about the link. Our own timeout does, and aborts with a distinct error.
       const isGivenUp = request.signal.aborted && !(error instanceof CredentialsError);
-      this.#failed(isGivenUp ? request.signal.reason : error, begun);
+      this.#failed(isGivenUp ? request.signal.reason : error, attempt);
       throw error;
     }
   };
@@ -128,7 +141,8 @@ export class ApiLink {
    */
   onSilence(startedAt: Instant, endedAt: Instant): void {
     if (this.#state === "down" || this.#isPartOfLast(startedAt)) return;
-    this.#lastOutage = { number: (this.#lastOutage?.number ?? 0) + 1, startedAt, endedAt, kind: "silence" };
+    const number = (this.#lastOutage?.number ?? 0) + 1;
+    this.#lastOutage = { number, startedAt, endedAt, kind: "silence", isLed: this.#isLeading() };
     this.#ambient.log.warn("heartbeats could not be received, although no request failed", {
       awayMs: Math.round(elapsed(startedAt, endedAt)),
     });
@@ -145,21 +159,21 @@ export class ApiLink {
     return this.#skew;
   }
 
-  #answered({ status }: HttpResponse, begun: Instant): void {
-    if (status === 401) this.#turn("down", notAccepted, begun);
-    else this.#turn("up", undefined, begun);
+  #answered({ status }: HttpResponse, attempt: Attempt): void {
+    if (status === 401) this.#turn("down", notAccepted, attempt);
+    else this.#turn("up", undefined, attempt);
   }
 
-  #failed(error: unknown, begun: Instant): void {
+  #failed(error: unknown, attempt: Attempt): void {
     const kind = kindOf(error);
     if (kind === undefined || !(error instanceof Error)) return;
     const now = this.#ambient.clock.now();
     this.#requests.add(now);
     this.#unanswered.add(now);
-    this.#turn("down", { kind, message: error.message, hint: hintOf(error) ?? tryAgain }, begun);
+    this.#turn("down", { kind, message: error.message, hint: hintOf(error) ?? tryAgain }, attempt);
   }
 
-  #turn(state: "up" | "down", failure: ApiFailure | undefined, begun: Instant): void {
+  #turn(state: "up" | "down", failure: ApiFailure | undefined, { begun, isLed }: Attempt): void {
     if (state === this.#state && failure?.message === this.#failure?.message) return;
     const now = this.#ambient.clock.now();
     const turned = state !== this.#state;
@@ -169,12 +183,14 @@ export class ApiLink {
     if (turned) {
       // The outage began, at the latest, when its first request without a response was sent.
       this.#since = state === "down" ? begun : now;
-      this.#lost = failure && { startedAt: begun, kind: failure.kind };
+      this.#lost = failure && { startedAt: begun, kind: failure.kind, isLed };
     }
     const isOutage = state === "up" && lost !== undefined && elapsed(lost.startedAt, now) > this.#blip;
     if (isOutage) {
-      const number = (this.#lastOutage?.number ?? 0) + (this.#isPartOfLast(lost.startedAt) ? 0 : 1);
-      this.#lastOutage = { number, ...lost, endedAt: now };
+      const last = this.#lastOutage;
+      const goesOn = this.#isPartOfLast(lost.startedAt);
+      const isLedOutage = lost.isLed || (goesOn && last?.isLed === true);
+      this.#lastOutage = { ...lost, number: (last?.number ?? 0) + (goesOn ? 0 : 1), isLed: isLedOutage, endedAt: now };
     }
     this.#log(failure, lost && elapsed(lost.startedAt, now));
     this.#changed();

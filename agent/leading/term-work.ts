@@ -6,7 +6,7 @@ import { earlierOf, elapsed, type Instant, type Millis, shifted, sleep } from ".
 import { TaskGroup } from "../base/concurrency/tasks.ts";
 import type { Sickness } from "../board/board-health.ts";
 import { longestOf } from "../board/sick-leader.ts";
-import type { ApiLink } from "../client/api-link.ts";
+import type { ApiLink, Outage } from "../client/api-link.ts";
 import type { FailingKind, FailingRequests } from "../client/failing-requests.ts";
 import type { KubeClient } from "../client/kube-client.ts";
 import type { Config } from "../config/settings.ts";
@@ -49,6 +49,7 @@ import type { Questioner, QuestionTargets } from "../witness/questioner.ts";
 import type { Loop, TermLoopsDeps } from "./control-loops.ts";
 import type { CurrentTerm } from "./current-term.ts";
 import type { Fitness } from "./fitness.ts";
+import { heldOtherwise } from "./held-otherwise.ts";
 import { Incapacity } from "./incapacity.ts";
 import { namesIn } from "./peers.ts";
 import { StalledWatchDetector } from "./stalled-watch-detector.ts";
@@ -137,11 +138,11 @@ export class TermWork {
   }
 
   /**
-   * The peak number of acts that were held while this board led, during the outage that began at `outage` and during
-   * the quarantine after it.
+   * The peak number of acts that an outage, and the quarantine after it, held while this board led; undefined if it did
+   * not lead when the outage began. A board that follows does not know what is due.
    */
-  heldSince(outage: Instant): HeldCounts {
-    return this.#held.mostSince(outage);
+  heldDuring({ startedAt, endedAt, isLed }: Outage): HeldCounts | undefined {
+    return isLed ? this.#held.mostDuring({ from: startedAt, to: endedAt }) : undefined;
   }
 
   /**
@@ -224,6 +225,7 @@ export class TermWork {
       valve?.end();
       current.end();
       this.#deafness.end();
+      this.#held.endTerm();
       if (config.standby === "cold") this.#pauseWatches(term);
       statusChanged();
     }
@@ -413,19 +415,20 @@ export class TermWork {
   /** Records how many acts an outage or a quarantine holds now. */
   #countHeld(): void {
     const { clock, log } = this.#ambient;
-    const { verdictDeps, current, caches } = this.#deps;
+    const { verdictDeps, current, caches, decisions } = this.#deps;
     const now = clock.now();
     const { site } = current;
     if (site === undefined) return;
     const { notLiveSince } = linkOf(watchesOf(caches), verdictDeps.settings, now);
     const isDeaf = notLiveSince !== undefined && elapsed(notLiveSince, now) > verdictDeps.settings.blip;
     if (!isDeaf && !isQuarantineActive(site.quarantine)) {
-      this.#held.record(undefined, log, now);
+      const { term } = current;
+      this.#held.free(heldOtherwise(term ? decisions.heldGroups(term.number) : []), log, now);
       return;
     }
     const zones = this.#isJudgeShadowed ? [] : [...site.zones.values()];
-    const boards = zones.reduce((sum, { queue }) => sum + queue.waiting.size, 0);
-    this.#held.record({ boards, pods: current.timers(now)?.due ?? 0 }, log, now);
+    const boards = new Set(zones.flatMap(({ queue }) => [...queue.waiting.keys()]));
+    this.#held.hold({ boards, pods: current.timers(now)?.due ?? 0 }, now);
   }
 
   /** Notes whether the safety valve holds acts. */

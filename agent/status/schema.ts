@@ -69,7 +69,7 @@ const api = record({
   lastError: optional(text),
   /** Time since the last response to a request; absent if there was none. */
   answeredMs: optional(span),
-  /** The last outage that has ended, with the peak number of boards and pods held back. */
+  /** The last outage that has ended, with the peak number of boards and pods that it held back. */
   lastOutage: optional(
     record({
       number: count,
@@ -77,8 +77,9 @@ const api = record({
       to: text,
       /** Why it began. */
       why: optional(word<"unreachable" | "credentials" | "certificate" | "silence">()),
-      boardsHeld: count,
-      podsHeld: count,
+      /** Absent if this board did not lead when it began, because it then does not know what was due. */
+      boardsHeld: optional(count),
+      podsHeld: optional(count),
     }),
   ),
   watch: record({ open: count, restarts: count, restarts1h: optional(count) }),

@@ -19,6 +19,7 @@ function setUp() {
   const log = new RecordingLog();
   let answer: number | Error = 200;
   let changes = 0;
+  let leads = true;
   const link = new ApiLink(
     { clock, log, random: new SeededRandom() },
     {
@@ -28,6 +29,7 @@ function setUp() {
       },
       changed: () => void changes++,
       blip: 10_000,
+      isLeading: () => leads,
     },
   );
   const send = (next: number | Error, signal = new AbortController().signal): Promise<unknown> => {
@@ -36,7 +38,10 @@ function setUp() {
   };
   const said = () =>
     log.lines.map(({ level, message, fields }) => [level, message, fields.reason].filter(Boolean).join(" "));
-  return { clock, link, log, send, said, changes: () => changes };
+  const lead = (now: boolean): void => {
+    leads = now;
+  };
+  return { clock, link, log, send, said, lead, changes: () => changes };
 }
 
 test("the link is logged once when it is lost, and once when it is back", async () => {
@@ -151,8 +156,41 @@ test("an outage is reported after its end, from its first unanswered request; a 
   await clock.advance("78s");
   await send(refused);
   await send(200);
-  expect(link.view().lastOutage).toEqual({ number: 1, startedAt: began, endedAt: clock.now(), kind: "unreachable" });
+  expect(link.view().lastOutage).toEqual({
+    number: 1,
+    startedAt: began,
+    endedAt: clock.now(),
+    kind: "unreachable",
+    isLed: true,
+  });
   expect(log.lines.at(-1)).toMatchObject({ level: "info", message: "API server reached", fields: { awayMs: 78_000 } });
+});
+
+test("an outage is known to be led if this board led when its first request without a response was sent", async () => {
+  const { clock, link, send, lead } = setUp();
+  const outage = async (leads: { readonly before: boolean; readonly after: boolean }) => {
+    await send(200);
+    await clock.advance("60s");
+    lead(leads.before);
+    await send(refused);
+    lead(leads.after);
+    await clock.advance("20s");
+    await send(200);
+    return link.view().lastOutage?.isLed;
+  };
+  expect(await outage({ before: true, after: false })).toBe(true);
+  expect(await outage({ before: false, after: true })).toBe(false);
+  // The term ended before the watches showed that the same outage had begun earlier.
+  lead(true);
+  await clock.advance("60s");
+  const began = clock.now();
+  await clock.advance("15s");
+  link.onSilence(began, clock.now());
+  lead(false);
+  await send(refused);
+  await clock.advance("20s");
+  await send(200);
+  expect(link.view().lastOutage).toMatchObject({ kind: "unreachable", isLed: true });
 });
 
 test("an outage keeps the reason why it began: refused credentials are not a missing response", async () => {

@@ -85,17 +85,22 @@ function linkRows({ link, writtenAt }: Status): readonly string[] {
 function outageRows({ link, eviction }: Status): readonly string[] {
   const outage = link?.api.lastOutage;
   if (outage === undefined) return [];
-  const { from, to, why = "unreachable", boardsHeld, podsHeld } = outage;
+  const { from, to, why = "unreachable" } = outage;
+  return [
+    `${clockTime(from)} to ${clockTime(to)} (${ago(from, to)}): ${outageCauses[why] ?? why}${outageEffect(outage)}${
+      eviction?.held === undefined ? "" : "; the hold lasts until the boards report again"
+    }`,
+  ];
+}
+
+/** What an outage held; empty if this board did not lead then. */
+function outageEffect({ boardsHeld, podsHeld }: NonNullable<NonNullable<Status["link"]>["api"]["lastOutage"]>): string {
+  if (boardsHeld === undefined || podsHeld === undefined) return "";
   const held = [
     ...(boardsHeld > 0 ? [counted(boardsHeld, "board")] : []),
     ...(podsHeld > 0 ? [counted(podsHeld, "pod")] : []),
   ];
-  const effect = held.length === 0 ? "no eviction was due" : `${held.join(" and ")} held, nothing evicted`;
-  return [
-    `${clockTime(from)} to ${clockTime(to)} (${ago(from, to)}): ${outageCauses[why] ?? why}; ${effect}${
-      eviction?.held === undefined ? "" : "; the hold lasts until the boards report again"
-    }`,
-  ];
+  return held.length === 0 ? "; no eviction became due" : `; ${held.join(" and ")} held, nothing evicted`;
 }
 
 const outageCauses: Readonly<Record<string, string>> = {

@@ -344,13 +344,16 @@ test("an agent that stops is STOPPING, not STARTING", async () => {
 });
 
 test("the last outage is shown with its cause", async () => {
-  const outage = { number: 1, from: at(3000), to: at(3060), boardsHeld: 0, podsHeld: 0 };
-  written({ api: { ...api, lastOutage: { ...outage, why: "credentials" } } });
-  expect((await status()).out).toContain("(1m): no usable credentials for the API server; no eviction was due");
+  const outage = { number: 1, from: at(3000), to: at(3060) };
+  written({ api: { ...api, lastOutage: { ...outage, why: "credentials", boardsHeld: 0, podsHeld: 0 } } });
+  expect((await status()).out).toContain("(1m): no usable credentials for the API server; no eviction became due");
+  written({ api: { ...api, lastOutage: { ...outage, why: "credentials", boardsHeld: 1, podsHeld: 2 } } });
+  expect((await status()).out).toMatch(/API server; 1 board and 2 pods held,\s+nothing evicted\n/);
   written({ api: { ...api, lastOutage: { ...outage, why: "silence" } } });
-  expect((await status()).out).toContain("(1m): no heartbeats from the API server, although no request failed;");
+  expect((await status()).out).toContain("(1m): no heartbeats from the API server, although no request failed");
+  // A board that did not lead does not know what was due.
   written({ api: { ...api, lastOutage: outage } });
-  expect((await status()).out).toContain("(1m): no response from the API server;");
+  expect((await status()).out).toMatch(/\(1m\): no response from the API server\n/);
 });
 
 test("--wait ends at its timeout with the last status", async () => {
