@@ -23,7 +23,7 @@ export interface Latest {
 export interface DeskTotals {
   /** Commands that did not succeed, by error. Code 0 stands for messages that could not be answered. */
   readonly rejected: readonly { readonly code: number; readonly error: string; readonly count: number }[];
-  /** Finished commands, by name and final state. */
+  /** Finished commands, by name and final state; `rehearsed` for a dry run that succeeded. */
   readonly answered: readonly { readonly name: string; readonly state: string; readonly count: number }[];
   /** Redelivered commands answered with the stored response. */
   readonly replayed: number;
@@ -83,8 +83,9 @@ export class DeskCounts {
     this.#latest = [{ ...command, at: this.#ambient.clock.now() }, ...others].slice(0, maxLatest);
   }
 
-  answered(name: string, outcome: CommandOutcome): void {
-    const { state } = outcome;
+  /** Counts a finished command. A dry run that succeeded is counted as `rehearsed`, because it changed nothing. */
+  answered(name: string, outcome: CommandOutcome, isRehearsal = false): void {
+    const state = isRehearsal && outcome.state === "succeeded" ? "rehearsed" : outcome.state;
     const key = `${name} ${state}`;
     const found = this.#answered.get(key) ?? { name, state, count: 0 };
     found.count++;

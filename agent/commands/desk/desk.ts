@@ -232,7 +232,7 @@ export class CommandDesk implements CommandTaker {
     const end = await this.#executions.run(command, author, () => undefined);
     if (end === "the next process") throw new Error(`the dry run of ${ticket.name} restarts the agent`);
     const answer = this.#responses.to(end, ticket);
-    this.counts.answered(ticket.name, end);
+    this.counts.answered(ticket.name, end, command.envelope.dryRun === true && command.definition.class !== "read");
     this.#recent.keep(ticket.id, { hash, answer: answer.body, deadline: ticket.deadline });
     return { answer };
   }

@@ -352,7 +352,7 @@ function ofCommands({ rejected, answered, replayed }: DeskTotals): Metric[] {
   return [
     counter(
       "cmd_ended",
-      "Finished commands, by name and final state.",
+      "Finished commands, by name and final state; rehearsed: a dry run that succeeded.",
       answered.map(({ name, state, count }) => ({ labels: { name, state }, value: count })),
     ),
     counter(

@@ -52,6 +52,18 @@ test.each<[string, (n: number) => CommandRequest]>([
   expect(await lastOf(await desk.take(signedFreeze(7)))).toMatchObject(succeeded);
 });
 
+test("a dry run that succeeds is counted as rehearsed, not as done; a read, and a dry run that fails, by its end", async () => {
+  const desk = trustingBoard().start();
+  await lastOf(await desk.take(signed(freeze({ more: { ctr: 7, dryRun: true } }))));
+  await lastOf(await desk.take(signedFreeze(8)));
+  await lastOf(await desk.take(order({ name: "ping", more: { dryRun: true } })));
+  expect(desk.counts.view().answered).toEqual([
+    { name: "eviction.freeze", state: "rehearsed", count: 1 },
+    { name: "eviction.freeze", state: "succeeded", count: 1 },
+    { name: "ping", state: "succeeded", count: 1 },
+  ]);
+});
+
 test("a recorded command does not use the allowance of its key, regardless of how often it is sent", async () => {
   const board = trustingBoard();
   const recording = signedFreeze(7);
