@@ -68,7 +68,7 @@ function lostHint({ count, some }: NamedBoards): string {
   if (open === undefined && count === some.length)
     return "the pods of confirmed boards are deleted by force, and a board returns to service with its next heartbeat; if it is gone for good: kubectl delete node NODE";
   const board = JSON.stringify({ board: open?.name ?? "NODE" });
-  return `check power, network and kubelet; if a board is certainly dead: siteward cmd board.confirm-dead '${board}' --reason TEXT; if it was turned off on purpose: kubectl cordon NODE, after which it is listed as BoardsOff`;
+  return `check power, network and kubelet; if a board is certainly dead: siteward cmd board.confirm-dead '${board}' --reason TEXT; if it was turned off on purpose: kubectl cordon NODE, after which it is listed as BoardsOff, and as CordonedNotDrained as long as it has pods`;
 }
 
 /** Silent boards that are known to run, and how that is known. */

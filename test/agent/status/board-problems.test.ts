@@ -105,6 +105,15 @@ test("while the judgement is paused, boards are described as they were at the la
   ]);
 });
 
+test("the next step for a board that was turned off on purpose says what is shown while it has pods", () => {
+  const [problem] = boardProblems(
+    healthy({ boards: { lost: { count: 1, some: away("pi-3") }, off: none, notReady: none, tainted: 1 } }),
+  );
+  expect(problem?.hint).toMatch(
+    /kubectl cordon NODE, after which it is listed as BoardsOff, and as CordonedNotDrained as long as it has pods$/,
+  );
+});
+
 test("a cordoned silent board with pods is a warning that says what becomes of them", () => {
   const off = { count: 5, some: away("pi-4", "pi-5", "pi-6") };
   const texts = said({
