@@ -197,6 +197,7 @@ export class AgentSupervisor implements ProcessControls {
       if (next.do === "end") return this.#ended(error);
       if (next.do === "wait") await this.#without(error, next.pause);
       else if (next.rebuild) {
+        if (next.pause !== undefined) await this.#held(error, next.pause);
         rebuilt = error instanceof Error ? error : undefined;
         log.warn("the cache is deleted and refilled", { error });
         removeCache(join(this.#config.config.state.folder, "cache.db"));

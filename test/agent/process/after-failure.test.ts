@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { shifted } from "../../../agent/base/clock.ts";
 import { ConfigError } from "../../../agent/base/errors.ts";
+import { ServerRestoredError } from "../../../agent/informer/server-history.ts";
 import { afterFailure, type FailedRun } from "../../../agent/process/after-failure.ts";
 import { StorageError, type StorageErrorKind } from "../../../storage/errors.ts";
 
@@ -48,4 +49,20 @@ test("a disk that stays full is checked less and less often, down to once a minu
   });
   expect(pauses).toEqual([2, 4, 8, 16, 32, 60, 60, 60]);
   expect(afterFailure(cache("full"), failures, shifted(start, 2 * 3_600_000))).toEqual({ do: "wait", pause: 2000 });
+});
+
+test("restores of the API server are no damage: they never end the process, but many within an hour are slowed down", () => {
+  const restored = new ServerRestoredError("the store went back");
+  const failures: FailedRun[] = [at(0, cache("damaged")), at(1, cache("damaged")), at(2, cache("damaged"))];
+  const pauses = Array.from({ length: 10 }, (_, minute) => {
+    const next = afterFailure(restored, failures, shifted(start, (3 + minute) * 60_000));
+    expect(next).toMatchObject({ do: "again", rebuild: true });
+    failures.push(at(3 + minute, restored));
+    return next.do === "again" ? next.pause : undefined;
+  });
+  expect(pauses).toEqual([undefined, undefined, undefined, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000]);
+  const restores = failures.slice(3);
+  expect(afterFailure(restored, restores, shifted(start, 80 * 60_000))).toEqual({ do: "again", rebuild: true });
+  // Nor do they use up the attempts to mend a damaged file.
+  expect(afterFailure(cache("damaged"), restores, shifted(start, 13 * 60_000))).toEqual({ do: "again", rebuild: true });
 });
