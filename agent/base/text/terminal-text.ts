@@ -47,11 +47,11 @@ export function terminalText(text: TerminalText, isColoured: boolean): string {
 
 /**
  * Replaces each character that could control a terminal or reorder text with a question mark: control characters except
- * line breaks, line and paragraph separators, bidirectional embeddings, overrides and isolates, unpaired surrogates.
+ * line breaks, line and paragraph separators, bidirectional marks, embeddings, overrides and isolates, unpaired surrogates.
  */
 export const cleanText = (text: string): string => text.replace(unsafe, "?");
 
-const unsafe = /(?!\n)\p{Cc}|\p{Cs}|[\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu;
+const unsafe = /(?!\n)\p{Cc}|\p{Cs}|[\u2028\u2029]|\p{Bidi_Control}/gu;
 
 /** Turns line breaks and tabs into spaces, so that data cannot forge an extra line. */
 export const oneLine = (text: string): string => text.replace(/[\t\n\v\f\r\u0085\u2028\u2029]+/g, " ");

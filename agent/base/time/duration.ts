@@ -4,6 +4,19 @@ const units: Readonly<Record<string, Millis>> = { ms: 1, s: 1000, m: 60_000, h: 
 
 const maxTextLength = 64;
 
+/**
+ * The longest time before or after now whose date can be shown: the dates of JavaScript, and of any clock here, end 100
+ * million days after 1970.
+ */
+export const longestTime = "99000000d";
+const longest: Millis = 99_000_000 * 86_400_000;
+
+/** Like `parseDuration`, but "too long" for more than `longestTime`. */
+export function parseTimeFromNow(text: string): Millis | "too long" | undefined {
+  const duration = parseDuration(text);
+  return duration !== undefined && duration > longest ? "too long" : duration;
+}
+
 /** Parses "90s", "1h30m" or "250ms" to milliseconds; undefined if the text is not a duration. */
 export function parseDuration(text: string): Millis | undefined {
   if (text.length > maxTextLength) return undefined;

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { exit } from "../../base/exit-codes.ts";
 import type { Args, Io } from "../../base/io.ts";
-import { parseDuration } from "../../base/time/duration.ts";
+import { longestTime, parseTimeFromNow } from "../../base/time/duration.ts";
 import { archiveName, collectDiagnostics } from "../../doctor/diagnostics.ts";
 import { examine } from "../../doctor/examination.ts";
 import { configOf as configFor } from "../../doctor/patient.ts";
@@ -13,9 +13,10 @@ import { patientOf } from "./doctor.ts";
 
 /** `siteward diag collect`: writes a single archive to send to support. */
 export async function collect(io: Io, { values, flags }: Args): Promise<number> {
-  const logsSince = parseDuration(values.get("since") ?? "2d");
-  if (logsSince === undefined) {
-    io.stderr.line("siteward: diag collect: --since takes a duration such as 6h or 2d");
+  const logsSince = parseTimeFromNow(values.get("since") ?? "2d");
+  if (logsSince === undefined || logsSince === "too long") {
+    const most = logsSince === undefined ? "" : `, at most ${longestTime}`;
+    io.stderr.line(`siteward: diag collect: --since takes a duration such as 6h or 2d${most}`);
     return exit.usage;
   }
   const output = values.get("output");

@@ -2,7 +2,7 @@ import { exit } from "../../base/exit-codes.ts";
 import type { Io, Run } from "../../base/io.ts";
 import { counted } from "../../base/text/counted.ts";
 import { wrap } from "../../base/text/wrap.ts";
-import { formatDuration, parseDuration } from "../../base/time/duration.ts";
+import { formatDuration, longestTime, parseTimeFromNow } from "../../base/time/duration.ts";
 import { decisionBound } from "../../decisions/decision-book.ts";
 import type { DecisionRecord } from "../../decisions/decision-record.ts";
 import {
@@ -29,7 +29,11 @@ const defaultSince = "24h";
  */
 export const report: Run = async (io, args) => {
   const since = args.values.get("since") ?? defaultSince;
-  const span = parseDuration(since);
+  const span = parseTimeFromNow(since);
+  if (span === "too long") {
+    io.stderr.line(`siteward: shadow report: --since takes at most ${longestTime}, not ${since}`);
+    return exit.usage;
+  }
   if (span === undefined || !(span > 0)) {
     io.stderr.line(`siteward: shadow report: --since ${since} is not a duration such as 24h`);
     return exit.usage;

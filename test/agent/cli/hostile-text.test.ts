@@ -19,10 +19,10 @@ import { api, healthy, leading, nodesWatch } from "../../support/site-status.ts"
 
 /** Colour of ours, a title of the window, 8-bit controls, overrides, separators, half a letter, and a line of its own. */
 const evil =
-  "<\u001b[31m\u001b[0m\u001b[1;31m\u001b]0;owned\u0007\u001b[2J\u009b2J\u0085\u007f\b\u202e\u2066\u2028\ud800\r\nsiteward: forged\t>";
+  "<\u001b[31m\u001b[0m\u001b[1;31m\u001b]0;owned\u0007\u001b[2J\u009b2J\u0085\u007f\b\u202e\u2066\u200e\u200f\u061c\u2028\ud800\r\nsiteward: forged\t>";
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not reach a terminal
-const steering = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]|\p{Cs}/u;
+const steering = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u2028\u2029]|\p{Bidi_Control}|\p{Cs}/u;
 /** All that the program itself says to a terminal. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: our own colours begin with an escape
 const ours = /\u001b\[(?:1;3[123]|3[123]|2|0)m|\u001b\[H\u001b\[2J/g;

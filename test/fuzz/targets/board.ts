@@ -108,7 +108,7 @@ const status: Target = {
       });
       if (known.kind === "fresh" || known.kind === "stale") {
         statusText(known, { width: 80 });
-        shortLine(known, { width: 80 });
+        shortLine(known, 80);
       }
       return true;
     },

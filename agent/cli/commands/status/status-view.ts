@@ -21,8 +21,8 @@ export function statusText(found: Known, layout: StatusLayout, standstill?: Stan
   return [withTone(...head), cut(first, layout.width - head[1].length), "\n", lines.map((line) => `${line}\n`)];
 }
 
-/** The status in one line. */
-export function shortLine(found: Known, { width }: StatusLayout): TerminalText {
+/** The status in one line of at most `width` characters. A program that reads it needs whole names. */
+export function shortLine(found: Known, width: number): TerminalText {
   const { status } = found;
   const { leader, zones = [], health } = status;
   const problems = health.conditions.filter(({ severity }) => severity !== "info").map(({ type }) => type);

@@ -3,7 +3,7 @@ import { elapsed, type Millis, sleep } from "../../../base/clock.ts";
 import { exit } from "../../../base/exit-codes.ts";
 import type { Args, Io } from "../../../base/io.ts";
 import { cursor, jsonText } from "../../../base/text/terminal-text.ts";
-import { parseDuration } from "../../../base/time/duration.ts";
+import { formatDuration, parseDuration } from "../../../base/time/duration.ts";
 import { runFolder } from "../../../process/load-config.ts";
 import { endingText } from "../../../status/ending-text.ts";
 import type { Status, StatusLevel } from "../../../status/schema.ts";
@@ -12,6 +12,7 @@ import { findStatus, hasEnded, type StatusFinding, thisMachine } from "./status-
 import { type StatusLayout, shortLine, statusText } from "./status-view.ts";
 
 const pollEvery: Millis = 250;
+const shortestPause: Millis = 100;
 
 /**
  * `siteward status`: shows the agent's status file, so it works regardless of the agent's state. Queries systemd only
@@ -20,15 +21,19 @@ const pollEvery: Millis = 250;
 export async function run(io: Io, args: Args): Promise<number> {
   const timeout = spanOf(args.values.get("timeout") ?? "60");
   const every = spanOf(args.values.get("watch") ?? "2");
-  if (timeout === undefined || every === undefined || every < 100) {
-    io.stderr.line("siteward: status: --timeout and --watch take seconds, or a duration such as 2m");
-    return exit.usage;
-  }
+  if (timeout === undefined) return refused(io, "--timeout takes seconds, or a duration such as 2m");
+  if (every === undefined || every < shortestPause)
+    return refused(io, `--watch takes seconds, or a duration such as 2m, of at least ${formatDuration(shortestPause)}`);
   const file = args.values.get("file") ?? join(runFolder(io), "status.json");
   const find = (): StatusFinding => findStatus(file, thisMachine());
   if (args.values.has("wait")) return await waited(io, args, find, timeout);
   if (args.values.has("watch")) return await watched(io, args, find, every);
   return await printed(io, args, find());
+}
+
+function refused(io: Io, why: string): number {
+  io.stderr.line(`siteward: status: ${why}`);
+  return exit.usage;
 }
 
 export function exitCodeOf(found: StatusFinding): number {
@@ -62,7 +67,8 @@ async function printed(io: Io, args: Args, found: StatusFinding): Promise<number
     const first = `NOT RUNNING  ${why === undefined ? found.why : `${why} (${found.why})`}`;
     io.stdout.line(first);
     if (!flags.has("short")) io.stdout.line(`  -> ${next}`);
-  } else if (flags.has("short")) io.stdout.write(shortLine(found, layoutOf(io)));
+  } else if (flags.has("short"))
+    io.stdout.write(shortLine(found, io.stdout.isTTY ? layoutOf(io).width : Number.POSITIVE_INFINITY));
   else {
     const standstill = found.kind === "stale" ? ((await standstillOf(io, args)) ?? endOf(found.status)) : undefined;
     io.stdout.write(statusText(found, layoutOf(io), standstill));

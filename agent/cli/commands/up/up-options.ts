@@ -8,7 +8,7 @@ import type { Millis } from "../../../base/clock.ts";
 import { ConfigError } from "../../../base/errors.ts";
 import type { Args } from "../../../base/io.ts";
 import { asRecord, type JsonRecord, memberOf } from "../../../base/json.ts";
-import { parseDuration } from "../../../base/time/duration.ts";
+import { longestTime, parseTimeFromNow } from "../../../base/time/duration.ts";
 import { readText } from "../../../config/read-text.ts";
 import { type Config, settings } from "../../../config/settings.ts";
 import { defaultsOf, mergeTree } from "../../../config/values.ts";
@@ -133,7 +133,9 @@ function integerOf(
 
 function durationOf(text: string | undefined, problems: string[]): Millis | undefined {
   if (text === undefined) return undefined;
-  const duration = parseDuration(/^\d+$/.test(text) ? `${text}s` : text);
+  const duration = parseTimeFromNow(/^\d+$/.test(text) ? `${text}s` : text);
   if (duration === undefined) problems.push(`--for takes a time such as 5m, not ${JSON.stringify(text)}`);
-  return duration;
+  if (duration !== "too long") return duration;
+  problems.push(`--for takes at most ${longestTime}, not ${JSON.stringify(text)}`);
+  return undefined;
 }

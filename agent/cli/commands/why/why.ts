@@ -22,6 +22,9 @@ import { Times } from "./times.ts";
 /** Maximum number of records in one answer, which is also the agent's limit. */
 const maxRecords = 50;
 
+/** Of a Kubernetes object. */
+const longestName = 253;
+
 /** Everything that an answer is made of. */
 interface Answer {
   readonly known: Known;
@@ -39,6 +42,10 @@ export const run: Run = async (io, args) => {
   const isLast = word === "last";
   if (!isLast && !/^(node\/[^/\s]+|pod\/[^/\s]+\/[^/\s]+)$/.test(word)) {
     io.stderr.line("siteward: why: name node/NAME, pod/NAMESPACE/NAME or last");
+    return exit.usage;
+  }
+  if (word.split("/").some(({ length }) => length > longestName)) {
+    io.stderr.line(`siteward: why: a name has at most ${longestName} characters`);
     return exit.usage;
   }
   const all = await recordsOf(io, args, isLast ? { most: maxRecords } : { about: word, most: maxRecords });

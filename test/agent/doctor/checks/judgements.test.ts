@@ -52,6 +52,16 @@ test("an unknown setting fails config.parse with its line and the nearest name",
   expect(verdict.message).toMatch(/siteward\.yaml:4: .*durration.*duration/);
 });
 
+test("a configuration that this user may not read is a matter of permission, not of its settings", () => {
+  const problem =
+    "/etc/siteward/siteward.yaml cannot be read: no permission; the agent's user must be allowed to read it";
+  const { level, hint } = configParse({ ...patient(folder), configuration: { problems: [problem] } });
+  expect([level, hint]).toEqual([
+    "fail",
+    "Run this as root or as the agent's user, or give this user the permission to read the file.",
+  ]);
+});
+
 test.each(["AgentHeld", "AgentEnded"])(
   "an agent whose status says %s fails, with the cause and the next step",
   async (type) => {

@@ -293,6 +293,18 @@ test("--short prints one line", async () => {
   );
 });
 
+test("--short cuts its line only to fit a terminal, and names every problem in a pipe", async () => {
+  const many = Array.from({ length: 12 }, (_, at) => `QuarantineHold${at}`);
+  written({ problems: many.map((type) => ({ type, severity: "warning", message: "held" })) });
+  const asked = async (isTTY: boolean): Promise<string> => {
+    const io = recordingIo({ isTTY, columns: 80 });
+    await dispatch(io, ["status", "--file", file, "--short"]);
+    return io.out();
+  };
+  for (const type of many) expect(await asked(false)).toContain(type);
+  expect(await asked(true)).toMatch(/…\n$/);
+});
+
 test("colour is used only on terminals, and not if NO_COLOR is set", async () => {
   written();
   const asked = async (io: ReturnType<typeof recordingIo>): Promise<boolean> => {
@@ -385,11 +397,13 @@ test("--watch prints again until it is interrupted, and its exit code is that of
   ).toEqual(["OK", "OK", "OK", "DEGRADED", ""]);
 });
 
-test.each(["--timeout soon --wait ready", "--watch 0", "--watch abc"])("%s is refused", async (options) => {
+test.each([
+  ["--timeout soon --wait ready", "siteward: status: --timeout takes seconds, or a duration such as 2m\n"],
+  ["--watch 0", "siteward: status: --watch takes seconds, or a duration such as 2m, of at least 100ms\n"],
+  ["--watch abc", "siteward: status: --watch takes seconds, or a duration such as 2m, of at least 100ms\n"],
+])("%s is refused", async (options, err) => {
   written();
-  const { code, err } = await status(...options.split(" "));
-  expect(code).toBe(64);
-  expect(err).toContain("--timeout and --watch take seconds");
+  expect(await status(...options.split(" "))).toMatchObject({ code: 64, err });
 });
 
 test("the file is read from the run folder set in the environment", async () => {

@@ -53,6 +53,11 @@ test("all problems of the options are reported together", () => {
   ]);
 });
 
+test("--for is refused if no clock can show its end", () => {
+  expect(problemsOf({ for: "99000000d" })).toEqual([]);
+  expect(problemsOf({ for: "99999999999d" })).toEqual(['--for takes at most 99000000d, not "99999999999d"']);
+});
+
 test("an unknown scenario is refused with the names of those that ship", () => {
   expect(problemsOf({ scenario: "board-outag" })[0]).toMatch(/does not exist; .*: board-outage, zone-outage/);
 });

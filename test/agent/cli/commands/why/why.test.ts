@@ -318,6 +318,11 @@ test("no record, no state and an unknown argument have different exit codes", as
     err: "siteward: why: name node/NAME, pod/NAMESPACE/NAME or last\n",
   });
   expect((await why()).code).toBe(64);
+  expect((await why(`node/${"a".repeat(253)}`)).code).toBe(1);
+  expect(await why(`node/${"a".repeat(254)}`)).toMatchObject({
+    code: 64,
+    err: "siteward: why: a name has at most 253 characters\n",
+  });
 });
 
 test("records of a later version are shown as far as they are known", async () => {
