@@ -135,30 +135,30 @@ export class DecisionLog {
   /**
    * Deletes rows until the bound is met, each time the oldest row of the owner that takes up the most space, so that no
    * namespace displaces the decisions about the pods of another one, or about boards, and those of controllers in shadow
-   * mode displace no others. Stories that have not ended are deleted last.
+   * mode displace no others. Of each owner, stories that have not ended are deleted last; they are stored again when they
+   * change.
    */
   #makeRoom(open: ReadonlySet<number>): void {
     let { rows, bytes } = this.usage();
     const isFull = (): boolean => rows > this.#bound.rows || (bytes > this.#bound.bytes && rows > 1);
     if (!isFull()) return;
     const stored = this.#database.prepare<StoredRow>(storedRows).all();
-    const [ended, others] = [stored.filter(({ id }) => !open.has(id)), stored.filter(({ id }) => open.has(id))];
+    const inOrder = [...stored.filter(({ id }) => !open.has(id)), ...stored.filter(({ id }) => open.has(id))];
+    const shares = sharesOf(inOrder, this.#bound);
     const remove = this.#database.prepare("DELETE FROM decisions WHERE id = ?");
-    for (const shares of [sharesOf(ended, this.#bound), sharesOf(others, this.#bound)]) {
-      while (isFull()) {
-        const row = takenFromLargest(shares);
-        if (row === undefined) break;
-        remove.run(row.id);
-        rows -= 1;
-        bytes -= row.bytes;
-      }
+    while (isFull()) {
+      const row = takenFromLargest(shares);
+      if (row === undefined) break;
+      remove.run(row.id);
+      rows -= 1;
+      bytes -= row.bytes;
     }
   }
 }
 
 /** The rows of one owner: a namespace, or all boards together, each apart for controllers in shadow mode. */
 interface Share {
-  /** Oldest first. */
+  /** In the order in which they are deleted. */
   readonly rows: StoredRow[];
   /** Size of the rows; for boards, minus the part of the bound that is reserved for them. */
   bytes: number;
@@ -177,7 +177,7 @@ function sharesOf(rows: readonly StoredRow[], { bytes: bound }: DecisionBound): 
   return [...shares.values()];
 }
 
-/** Takes the oldest row of the largest share; undefined if no row is left. */
+/** Takes the first row of the largest share; undefined if no row is left. */
 function takenFromLargest(shares: readonly Share[]): StoredRow | undefined {
   const largest = shares.filter(({ rows }) => rows.length > 0).toSorted((a, b) => b.bytes - a.bytes)[0];
   const row = largest?.rows.shift();

@@ -61,20 +61,20 @@ test("a namespace displaces only its own decisions, except those by which anothe
   const [, , shop] = log.write([
     entry("node/pi-3", "tainted"),
     entry("node/pi-4", "tainted too"),
-    entry("pod/shop/till", "evicted"),
+    entry("pod/shop/till", "gone"),
   ]);
   for (let n = 0; n < 100; n++) log.write([entry(`pod/tenant/web-${n}`, `${n}`)], [shop ?? 0]);
-  expect(log.newest(undefined, 10)).toEqual(["tainted", "tainted too", "evicted", "95", "96", "97", "98", "99"]);
+  expect(log.newest(undefined, 10)).toEqual(["tainted", "tainted too", "gone", "95", "96", "97", "98", "99"]);
   // Three namespaces of two pods each have as much as the boards.
   for (const name of ["a", "b", "c"]) log.write([1, 2, 3].map((n) => entry(`pod/${name}/web`, `${name}${n}`)));
   expect(log.newest(undefined, 10)).toEqual(["tainted", "tainted too", "99", "a3", "b2", "b3", "c2", "c3"]);
 });
 
-test("stories that have not ended are deleted last", () => {
+test("of a namespace, stories that have not ended are deleted last", () => {
   const log = new DecisionLog(open(), { rows: 3, bytes: 1000 });
   const [held = 0] = log.write([entry("pod/shop/till", "held", { isOpen: true })]);
   log.write(
-    ["1", "2", "3"].map((text) => entry("node/pi-3", text)),
+    ["1", "2", "3"].map((text) => entry("pod/shop/scales", text)),
     [held],
   );
   const [also = 0] = log.write([entry("pod/shop/scales", "held too", { isOpen: true })], [held]);
@@ -83,6 +83,18 @@ test("stories that have not ended are deleted last", () => {
   expect(log.newest(undefined, 10)).toEqual(["held", "held too", "held as well"]);
   log.write([entry("pod/shop/lamp", "held last", { isOpen: true })], [held, also, third]);
   expect(log.newest(undefined, 10)).toEqual(["held too", "held as well", "held last"]);
+});
+
+test("hundreds of stories of a namespace that do not end displace no decision about boards or other namespaces", () => {
+  const log = new DecisionLog(open(), { rows: 1000, bytes: 40_000 });
+  log.write([entry("node/pi-3", "marked"), entry("node/pi-3", "tainted"), entry("pod/shop/till", "evicted")]);
+  const stories = Array.from({ length: 256 }, (_, n) => `${n} ${"x".repeat(200)}`);
+  const held = log.write(stories.map((text, n) => entry(`pod/tenant/web-${n}`, text, { isOpen: true })));
+  log.write([entry("pod/shop/scales", "evicted, too")], held);
+  expect(log.newest("node/pi-3", 4).slice(0, 2)).toEqual(["marked", "tainted"]);
+  expect(log.newest("pod/shop/till", 5)).toEqual(["evicted"]);
+  expect(log.newest("pod/shop/scales", 5)).toEqual(["evicted, too"]);
+  expect(log.usage().rows).toBeGreaterThan(150);
 });
 
 test("half of the decisions about a board are its own, however many of its pods were evicted after it was tainted", () => {
