@@ -186,8 +186,13 @@ function stateCell({ power, link, ready, cordoned, agent }: BoardPicture, _: Sit
   return cell(`${dot} ${[api, ...notes].join(", ")}`, ready === "True" && notes.length === 0 ? "good" : "bad");
 }
 
-function roleCell({ name, report, agent }: BoardPicture, { leader }: SitePicture): Cell {
-  if (leader?.board === name) return cell("leader", agent === "running" ? "good" : "bad");
+/** The Lease still names a leader that could not renew it, although the leader knows that its term has ended. */
+const deniesLeading = ({ agent, report }: BoardPicture): boolean =>
+  agent === "running" && report !== undefined && report.role !== "leader";
+
+function roleCell(board: BoardPicture, { leader }: SitePicture): Cell {
+  const { name, report, agent } = board;
+  if (leader?.board === name && !deniesLeading(board)) return cell("leader", agent === "running" ? "good" : "bad");
   return cell(agent === "running" ? (report?.role ?? "starting") : "-", "dim");
 }
 
@@ -218,10 +223,13 @@ export const podsOf = (count: number): string => `${count} ${count === 1 ? "pod"
 const daemonLine = ({ name, boards, ready, updated }: SitePicture["daemons"][number]): string =>
   `daemon ${name}: ${ready} of ${boards} ready, ${updated} up to date`;
 
-function leaderLine({ apiUp, leader, pods }: SitePicture): string {
+function leaderLine({ apiUp, leader, boards, pods }: SitePicture): string {
   if (!apiUp) return "the API server is down: showing the last known state";
   const unbound = pods.filter(({ board, ending }) => board === undefined && !ending).length;
-  const who = leader === undefined ? "no leader" : `${leader.board} leads, term ${leader.term}`;
+  const holder = boards.find(({ name }) => name === leader?.board);
+  const hasLeft = holder !== undefined && deniesLeading(holder);
+  const lead = leader && (hasLeft ? `no leader; the Lease names ${leader.board}` : `${leader.board} leads`);
+  const who = leader === undefined ? "no leader" : `${lead}, term ${leader.term}`;
   return unbound === 0 ? who : `${who}; pods without a board: ${unbound}`;
 }
 

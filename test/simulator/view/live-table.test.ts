@@ -80,6 +80,13 @@ const site: SitePicture = {
   services: [],
 };
 
+test("a board that the Lease names, but whose term has ended, is not shown as the leader", () => {
+  const left = board("pi-1", { report: { role: "standby", queued: 0, zones: [] } });
+  const lines = linesOf("siteward up", { ...site, boards: [left, ...site.boards.slice(1)] }, [], wide);
+  expect(lines).toContainEqual(expect.stringMatching(/^pi-1 .* standby /));
+  expect(lines).toContain("no leader; the Lease names pi-1, term 2; pods without a board: 1");
+});
+
 test("the table shows each board, the zones, the leader and the last messages", () => {
   expect(linesOf("siteward up", site, ["t=1.0s pi-2 NotReady"], wide).join("\n")).toBe(
     `\
