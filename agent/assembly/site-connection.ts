@@ -103,6 +103,7 @@ function historyOf(
     read: (lease) => leaderMemo.saw(recordOf(lease).term),
     known: newestLeaseVersion(storedProofs(cache.database), keyOf({ metadata: at })),
     wasRestored: memo.get("cache", "wary") === "yes",
+    replaced: () => leaderMemo.replaced(),
     restoreForgotten: () => memo.set("cache", "wary", ""),
     restored: (error) => {
       ambient.log.warn("the API server was restored", { error });

@@ -17,6 +17,7 @@ export class LeaderMemo {
   /** The number of broken terms; undefined if it has not been read yet. */
   #broken: number | undefined;
   #shown: number | undefined;
+  readonly #knownAtStart: number;
 
   /**
    * `place` identifies this copy of the state folder on this machine. `lease`: such as "kube-system/siteward-plant7".
@@ -29,6 +30,7 @@ export class LeaderMemo {
     this.#facts = facts;
     this.#folderCopy = place;
     this.#lease = lease;
+    this.#knownAtStart = this.formerTerm() ?? 0;
   }
 
   /**
@@ -74,20 +76,30 @@ export class LeaderMemo {
    */
   restored(): void {
     this.#set("place", "");
-    this.#set("undone", String(Math.max(this.formerTerm() ?? 0, this.#shown ?? 0)));
+    this.replaced();
+  }
+
+  /** Called when the Lease is gone or is another one, perhaps because of a restore that nothing else shows. */
+  replaced(): void {
+    const undone = String(Math.max(this.formerTerm() ?? 0, this.#shown ?? 0));
+    if (this.#get("undone") !== undone) this.#set("undone", undone);
   }
 
   /**
-   * The highest term that was known when a restore of the API server was noticed: the server's state from that term or
-   * an earlier one may be outdated. Undefined if no restore was ever noticed.
+   * The highest term that was known when a restore of the API server was noticed, or may have happened: the server's
+   * state from that term or an earlier one may be outdated. Undefined if that never was.
    */
   get undoneUntil(): number | undefined {
     return termIn(this.#get("undone"));
   }
 
-  /** A read of the Lease outside of the election showed this term. */
+  /**
+   * A read of the Lease outside of the election showed this term. If an earlier process knew a higher one, the Lease was
+   * restored or replaced.
+   */
   saw(term: number): void {
     this.#shown = Math.max(this.#shown ?? term, term);
+    if (term < this.#knownAtStart) this.replaced();
   }
 
   /**

@@ -52,6 +52,11 @@ export interface ServerHistoryDeps {
   /** Called once, before the error is thrown. */
   readonly restored: (error: ServerRestoredError) => void;
   /**
+   * Called if the site's Lease is gone or is another one, and the server does not show that it was only deleted: a
+   * backup may have been restored that is older than the Lease, with versions above all that were ever read.
+   */
+  readonly replaced: () => void;
+  /**
    * Whether a restore was noticed recently. An API server that has not been restarted since may still serve its watch
    * cache from before the restore.
    */
@@ -369,6 +374,7 @@ export class ServerHistory {
       );
       this.#chain = this.#newChain();
       if (link === "forgotten") this.#abandonStreams();
+      if (found?.uid !== known.uid) this.#deps.replaced();
     }
     if (known === undefined && isNewer) return;
     this.#knownDuring = [];

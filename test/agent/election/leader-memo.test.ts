@@ -99,6 +99,23 @@ test("after a restore of the server no Lease is that of the previous process, an
   expect(folder.openedIn("here").undoneUntil).toBe(4);
 });
 
+test("a Lease with a lower term than a known one, or another Lease, is from before a restore or after it", () => {
+  const folder = new Folder();
+  const former = folder.openedIn("here");
+  former.rememberTerm(4);
+  // The answer to a read that was sent before the new term.
+  former.saw(3);
+  const memo = folder.openedIn("here");
+  memo.saw(4);
+  expect(memo.undoneUntil).toBeUndefined();
+  memo.saw(0);
+  expect(memo.undoneUntil).toBe(4);
+  const other = new Folder().openedIn("here");
+  other.rememberTerm(2);
+  other.replaced();
+  expect([other.undoneUntil, other.formerTerm()]).toEqual([2, 2]);
+});
+
 test("terms that end abruptly are counted until one lasts", () => {
   const folder = new Folder();
   for (let process = 0; process < 3; process++) {

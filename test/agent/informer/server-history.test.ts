@@ -54,9 +54,11 @@ let store: LeaseStore;
 let noticed: string[];
 let clock: FakeClock;
 let read: string[];
+let replaced: number;
 
 beforeEach(() => {
   read = [];
+  replaced = 0;
   store = new LeaseStore();
   noticed = [];
   clock = new FakeClock();
@@ -71,6 +73,7 @@ function historyWith(known: LeaseVersion | undefined, wasRestored = false): Serv
     known: known && { leaseVersion: known, chain: "c" },
     restored: ({ message }) => void noticed.push(message),
     wasRestored,
+    replaced: () => void replaced++,
     restoreForgotten: () => void noticed.push("restoreForgotten"),
   });
 }
@@ -129,6 +132,15 @@ describe("a board that returns to a server", () => {
     await history.prove(never);
     expect(history.known).toBeUndefined();
     expect(history.chain).not.toBe("c");
+    expect(replaced).toBe(1);
+  });
+
+  test("that has another Lease and no longer the earlier versions tells that a backup may have been restored", async () => {
+    const history = historyWith(leaseVersionOf(store.put(400, morning)));
+    store.put(1_000_000_400, noon, "uid-2");
+    store.compacted = 1_000_000_300;
+    await history.prove(never);
+    expect([history.chain === "c", replaced, noticed]).toEqual([false, 1, []]);
   });
 
   test("whose Lease was deleted and recreated reads the previous one, and continues", async () => {
@@ -136,7 +148,7 @@ describe("a board that returns to a server", () => {
     store.put(900, noon, "uid-2");
     await history.prove(never);
     expect(history.chain).toBe("c");
-    expect(noticed).toEqual([]);
+    expect([noticed, replaced]).toEqual([[], 0]);
   });
 
   test.each([
