@@ -102,6 +102,7 @@ function electorOf(
     rememberRest: (rest) => leaderMemo.rememberRest(rest, bootId, ambient.clock.now()),
     shownTerm: () => leaderMemo.shownTerm,
     rememberTerm: (term) => leaderMemo.rememberTerm(term),
+    termWentBack: () => leaderMemo.replaced(),
     followers: leader.followers,
     lock: new LeaseLock({
       client: api.leaseClient,

@@ -38,6 +38,8 @@ export interface ElectorDeps extends Omit<Candidate, "headStart">, CandidacyDeps
   readonly formerTerm?: number | undefined;
   /** Stores each new highest term, which the next process receives as `formerTerm`. */
   readonly rememberTerm?: (term: number) => void;
+  /** Called if the first Lease that is read has a lower term than `formerTerm`, or is missing. */
+  readonly termWentBack?: () => void;
 }
 
 /** The work of each term, and the annotations that are read from the Lease and written to it. */
@@ -107,6 +109,7 @@ export class LeaderElector {
       formerTerm,
       shownTerm: deps.shownTerm ?? (() => undefined),
       remember: deps.rememberTerm ?? (() => {}),
+      wentBack: deps.termWentBack ?? (() => {}),
     });
     this.#bell = new WakeSignal(ambient.clock);
   }

@@ -17,7 +17,6 @@ export class LeaderMemo {
   /** The number of broken terms; undefined if it has not been read yet. */
   #broken: number | undefined;
   #shown: number | undefined;
-  readonly #knownAtStart: number;
 
   /**
    * `place` identifies this copy of the state folder on this machine. `lease`: such as "kube-system/siteward-plant7".
@@ -30,7 +29,6 @@ export class LeaderMemo {
     this.#facts = facts;
     this.#folderCopy = place;
     this.#lease = lease;
-    this.#knownAtStart = this.formerTerm() ?? 0;
   }
 
   /**
@@ -79,7 +77,10 @@ export class LeaderMemo {
     this.replaced();
   }
 
-  /** Called when the Lease is gone or is another one, perhaps because of a restore that nothing else shows. */
+  /**
+   * Called when the Lease is gone, is another one or has a lower term than before, perhaps because of a restore that
+   * nothing else shows.
+   */
   replaced(): void {
     const undone = String(Math.max(this.formerTerm() ?? 0, this.#shown ?? 0));
     if (this.#get("undone") !== undone) this.#set("undone", undone);
@@ -93,13 +94,9 @@ export class LeaderMemo {
     return termIn(this.#get("undone"));
   }
 
-  /**
-   * A read of the Lease outside of the election showed this term. If an earlier process knew a higher one, the Lease was
-   * restored or replaced.
-   */
+  /** A read of the Lease outside of the election showed this term. */
   saw(term: number): void {
     this.#shown = Math.max(this.#shown ?? term, term);
-    if (term < this.#knownAtStart) this.replaced();
   }
 
   /**

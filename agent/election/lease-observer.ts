@@ -31,6 +31,7 @@ export class LeaseObserver {
   readonly #formerTerm: number | undefined;
   readonly #shownTerm: () => number | undefined;
   readonly #remember: (term: number) => void;
+  readonly #wentBack: () => void;
   readonly #own = new OwnWrites();
   #seen: Observation | undefined;
   #holderSince: Instant | undefined;
@@ -39,7 +40,8 @@ export class LeaseObserver {
   /**
    * `formerTerm`: the highest term that earlier processes of this board saw; undefined if there is none. `shownTerm`:
    * the highest term that this process read outside of the election. `remember` stores each new highest term for later
-   * processes of this board.
+   * processes of this board. `wentBack` is called if the first Lease that is read has a lower term than `formerTerm`, or
+   * is missing.
    */
   constructor(
     ambient: Ambient,
@@ -48,11 +50,13 @@ export class LeaseObserver {
       formerTerm,
       shownTerm,
       remember,
+      wentBack,
     }: {
       readonly candidate: Candidate;
       readonly formerTerm: number | undefined;
       readonly shownTerm: () => number | undefined;
       readonly remember: (term: number) => void;
+      readonly wentBack: () => void;
     },
   ) {
     this.#ambient = ambient;
@@ -60,6 +64,7 @@ export class LeaseObserver {
     this.#formerTerm = formerTerm;
     this.#shownTerm = shownTerm;
     this.#remember = remember;
+    this.#wentBack = wentBack;
   }
 
   get seen(): Observation | undefined {
@@ -113,6 +118,8 @@ export class LeaseObserver {
     const { clock, log } = this.#ambient;
     const { identity } = this.#candidate;
     const before = this.#seen;
+    const isLower = this.#formerTerm !== undefined && (record === undefined || record.term < this.#formerTerm);
+    if (before === undefined && isLower) this.#wentBack();
     const knownTerm = highest(this.#formerTerm, this.#shownTerm());
     const isOwnRenewal = (renewal: number): boolean => this.#own.has(renewal);
     const reading = { record, at: clock.now(), leading, isOwnRenewal, knownTerm };

@@ -183,14 +183,34 @@ describe("a leader that is gone is replaced", () => {
     expect(seen).toBe(0);
     follower.kill();
     site.server.remove();
-    const after = site.join("pi-2b", { formerTerm: seen });
+    let wentBack = 0;
+    const after = site.join("pi-2b", { formerTerm: seen, termWentBack: () => wentBack++ });
     await site.clock.advance("30s");
     expect(after.terms).toEqual([]);
+    // A backup may have been restored that is older than the Lease.
+    expect(wentBack).toBe(1);
     await site.clock.until(() => site.leaders.length === 1, "5m");
     expect(site.leader.terms).toEqual(expect.arrayContaining([1]));
     expect(site.lateWrites).toEqual([]);
     await site.end();
   });
+
+  test.each([
+    [0, 0],
+    [1, 1],
+  ])(
+    "a process whose predecessor saw term %i finds that term 0 of the Lease went back, %i times",
+    async (formerTerm, times) => {
+      const site = new Election();
+      site.join("pi-1");
+      await site.settled();
+      let wentBack = 0;
+      site.join("pi-2", { formerTerm, termWentBack: () => wentBack++ });
+      await site.clock.advance("3m");
+      expect(wentBack).toBe(times);
+      await site.end();
+    },
+  );
 
   test("a term that another part of the process has read counts, whether or not the election has read it", async () => {
     const site = new Election();

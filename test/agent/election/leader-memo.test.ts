@@ -99,21 +99,13 @@ test("after a restore of the server no Lease is that of the previous process, an
   expect(folder.openedIn("here").undoneUntil).toBe(4);
 });
 
-test("a Lease with a lower term than a known one, or another Lease, is from before a restore or after it", () => {
+test("if the Lease was replaced, the highest term is still known, and what is from it may be outdated", () => {
   const folder = new Folder();
-  const former = folder.openedIn("here");
-  former.rememberTerm(4);
-  // The answer to a read that was sent before the new term.
-  former.saw(3);
   const memo = folder.openedIn("here");
-  memo.saw(4);
-  expect(memo.undoneUntil).toBeUndefined();
-  memo.saw(0);
-  expect(memo.undoneUntil).toBe(4);
-  const other = new Folder().openedIn("here");
-  other.rememberTerm(2);
-  other.replaced();
-  expect([other.undoneUntil, other.formerTerm()]).toEqual([2, 2]);
+  memo.beginTerm("pi-1_a", 2);
+  memo.rememberTerm(2);
+  memo.replaced();
+  expect([memo.undoneUntil, memo.formerTerm(), memo.formerIdentity()]).toEqual([2, 2, "pi-1_a"]);
 });
 
 test("terms that end abruptly are counted until one lasts", () => {
