@@ -36,9 +36,12 @@ export interface ComparedAct {
   readonly real?: StoredMoment;
   /** Set if it may have been done before it was seen, at a time that is not known. */
   readonly late?: true;
-  /** How much later than here it was really done; negative if earlier. Absent if its time is not known. */
+  /** How much later it was really done than it would have been; negative if earlier. Absent if its time is not known. */
   readonly laterMs?: Millis;
-  /** The verdict about the board when it was done without a decision here. */
+  /**
+   * The verdict about the board when it was done without a decision here; absent if the compared policy had nothing left to
+   * decide.
+   */
   readonly verdict?: string;
   /** Why siteward held it back, if it did so. */
   readonly heldBecause?: string;
@@ -70,23 +73,36 @@ export function compareShadow(
   const shadowed = records.filter(({ shadow }) => shadow);
   const acting = records.filter(({ shadow }) => !shadow);
   const own = shadowed.filter((record) => !isSeen(record));
-  const pairs = pairsOf(own, shadowed.filter(isSeen), when);
+  const seen = shadowed.filter(isSeen);
+  // A deletion is not always seen, but the record of an act that siteward did says as much.
+  const ours = acting.filter(({ state }) => state === "done");
+  const doneAs = pairsOf(
+    ours,
+    seen.filter(({ compared }) => compared),
+    when,
+  );
+  const storyOf = new Map([...doneAs].map(([act, real]) => [real, act]));
+  const reals = [...seen, ...ours.filter((act) => !doneAs.has(act))];
+  const pairs = pairsOf(own, reals, when, (real) => storyOf.get(real) ?? real);
   const paired = new Set(pairs.values());
-  const compared = own.map((record) => {
+  const compared = withoutRepeats(own, pairs, when).map(([record, real]) => {
     const held = record.compared && heldBeside(record, acting, when);
-    return { ...comparedWith(record, pairs.get(record), when), ...(held !== undefined && { heldBecause: held }) };
+    return { ...comparedWith(record, real, when), ...(held !== undefined && { heldBecause: held }) };
   });
-  const unpaired = shadowed.filter((record) => isSeen(record) && !paired.has(record));
-  const others = unpaired.map((record): ComparedAct => {
-    const { because } = record;
-    const verdict = because.kind === "seen" ? because.verdict : undefined;
-    const known = { ...named(record), ...seenAt(record), ...(verdict !== undefined && { verdict }) };
-    // If the acting policy is a moment faster, the compared one finds the work done, perhaps before it has judged the board
-    // again. It permits whatever policy `evidence` permits.
-    const isOurs = record.compared !== undefined && besideOf(record, acting, when)?.state === "done";
-    const isDue = record.compared !== undefined && verdict !== undefined && silentVerdicts.has(verdict);
-    return { comparison: isOurs || isDue ? "both" : "others only", ...known };
-  });
+  const others = seen
+    .filter((record) => !paired.has(record))
+    .map((record): ComparedAct => {
+      const { because } = record;
+      const verdict = because.kind === "seen" ? because.verdict : undefined;
+      // If the acting policy is a moment faster, the compared one finds the work done, perhaps before it has judged the
+      // board again. It permits whatever policy `evidence` permits.
+      const isOurs = storyOf.has(record);
+      const isDue = record.compared !== undefined && verdict !== undefined && silentVerdicts.has(verdict);
+      // A verdict that permits no harm says nothing about an act that left the compared policy nothing to decide.
+      const isTelling = verdict !== undefined && (isDue || !isOurs);
+      const known = { ...named(record), ...seenAt(record), ...(isTelling && { verdict }) };
+      return { comparison: isOurs || isDue ? "both" : "others only", ...known };
+    });
   const timeOf = ({ would, real }: ComparedAct): Millis => {
     const moment = would?.at ?? real;
     return moment ? when(moment) : 0;
@@ -114,23 +130,30 @@ const seenAt = (record: DecisionRecord): Pick<ComparedAct, "real" | "late"> => (
   ...(isLate(record) && { late: true }),
 });
 
+const placeOf = ({ act, on }: DecisionRecord): string => `${act} ${on.uid}`;
+
+/** Time between two stories; 0 if they overlap. */
+const apart = (a: DecisionRecord, b: DecisionRecord, when: (moment: StoredMoment) => Millis): Millis =>
+  Math.max(0, when(b.first) - when(a.last), when(a.first) - when(b.last));
+
 /**
  * The real act for each decision that has one: on the same object, the pairs that are nearest in time first, so that a
  * silence that ended before others acted does not take the act on the next one. A pod is deleted only once, however late
- * that was seen.
+ * that was seen. `storyOf`: the record of the whole story of a real act, whose acting policy may have held it for long.
  */
 function pairsOf(
   own: readonly DecisionRecord[],
-  seen: readonly DecisionRecord[],
+  reals: readonly DecisionRecord[],
   when: (moment: StoredMoment) => Millis,
+  storyOf: (real: DecisionRecord) => DecisionRecord = (real) => real,
 ): ReadonlyMap<DecisionRecord, DecisionRecord> {
-  const placeOf = ({ act, on }: DecisionRecord): string => `${act} ${on.uid}`;
-  const bySubject = Map.groupBy(seen, placeOf);
+  const bySubject = Map.groupBy(reals, placeOf);
   const candidates = own.flatMap((would) =>
     (bySubject.get(placeOf(would)) ?? []).flatMap((real) => {
-      const distance = Math.abs(when(real.last) - when(would.last));
-      const isNear = distance <= sameStory || (isLate(real) && would.on.kind === "Pod");
-      return isNear ? [{ would, real, distance }] : [];
+      // What siteward did itself is the other side only of a policy that is compared with it.
+      if (!real.shadow && !would.compared) return [];
+      const isNear = apart(would, storyOf(real), when) <= sameStory || (isLate(real) && would.on.kind === "Pod");
+      return isNear ? [{ would, real, distance: Math.abs(when(real.last) - when(would.last)) }] : [];
     }),
   );
   const pairs = new Map<DecisionRecord, DecisionRecord>();
@@ -141,6 +164,24 @@ function pairsOf(
     taken.add(real);
   }
   return pairs;
+}
+
+/**
+ * The decisions with the real act of each. What was only pretended is forgotten at the end of a term, so in the next one a
+ * pod may be evicted again that would have been gone: this is told once, with the time of the first.
+ */
+function withoutRepeats(
+  own: readonly DecisionRecord[],
+  pairs: ReadonlyMap<DecisionRecord, DecisionRecord>,
+  when: (moment: StoredMoment) => Millis,
+): readonly (readonly [DecisionRecord, DecisionRecord | undefined])[] {
+  const groups = Map.groupBy(own, (one) => (one.state === "done" && one.on.kind === "Pod" ? placeOf(one) : one));
+  return [...groups.values()].flatMap((group) => {
+    const all = group.toSorted((a, b) => when(a.last) - when(b.last));
+    const told = all.filter(({ term }) => term === all[0]?.term);
+    const spare = all.flatMap((one) => (told.includes(one) ? [] : (pairs.get(one) ?? [])));
+    return told.map((one) => [one, pairs.get(one) ?? spare.shift()] as const);
+  });
 }
 
 function comparedWith(
@@ -172,21 +213,28 @@ function comparisonOf(state: DecisionRecord["state"], isReal: boolean): Comparis
   }
 }
 
-/** Why the acting policy held an act back that another one would have done; undefined if it did not hold it back. */
-function heldBeside(...sought: Parameters<typeof besideOf>): string | undefined {
-  const restraint = besideOf(...sought)?.restraints.at(-1);
-  return restraint && restraintText(restraint);
-}
-
-/** What the acting policy decided about the same act at about that time; undefined if nothing. */
-const besideOf = (
-  { act, on, last }: DecisionRecord,
+/**
+ * Why the acting policy held an act back at the time when another one decided about it, or soon after; undefined if it did
+ * not.
+ */
+function heldBeside(
+  record: DecisionRecord,
   acting: readonly DecisionRecord[],
   when: (moment: StoredMoment) => Millis,
-): DecisionRecord | undefined =>
-  acting.findLast(
-    (one) => one.act === act && one.on.uid === on.uid && Math.abs(when(one.first) - when(last)) <= sameStory,
-  );
+): string | undefined {
+  const at = when(record.last);
+  // A hold whose end is not known lasts for the rest of its term.
+  const endOf = ({ state, term, last }: DecisionRecord): Millis =>
+    state === "held" && term === record.term ? Number.POSITIVE_INFINITY : when(last);
+  const distanceTo = (one: DecisionRecord): Millis => Math.max(0, when(one.first) - at, at - endOf(one));
+  const beside = acting
+    .filter((one) => placeOf(one) === placeOf(record) && distanceTo(one) <= sameStory)
+    .toSorted((a, b) => distanceTo(a) - distanceTo(b))[0];
+  if (beside === undefined || (beside.state === "done" && when(beside.last) <= at)) return undefined;
+  const { restraints } = beside;
+  const restraint = restraints.findLast(({ since }) => when(since) <= at) ?? restraints[0];
+  return restraint && restraintText(restraint);
+}
 
 const named = ({
   act,

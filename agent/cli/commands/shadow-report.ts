@@ -145,10 +145,11 @@ const policyTitles: typeof titles = {
 function detailOf({ would, real, late, laterMs, verdict, heldBecause, policy }: ComparedAct, times: Times): string {
   const decided = would && `${would.state === "done" ? "would have been done" : would.state} ${times.moment(would.at)}`;
   const why = would?.why === undefined ? undefined : `(${would.why})`;
+  const here = policy ? `it would have been under policy ${policy}` : "here";
   const shift =
     laterMs === undefined
       ? ""
-      : `, ${formatDuration(Math.abs(laterMs))} ${laterMs < 0 ? "earlier" : "later"} than here`;
+      : `, ${formatDuration(Math.abs(laterMs))} ${laterMs < 0 ? "earlier" : "later"} than ${here}`;
   const done = real && `really done ${times.moment(real)}${late ? " or earlier" : ""}${shift}`;
   const whose = policy ? `under policy ${policy} the verdict` : "siteward's verdict";
   const known = verdict === undefined ? undefined : `${whose} on the board was ${verdict}`;

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { DecisionRecord } from "../../../agent/decisions/decision-record.ts";
 import { compareShadow } from "../../../agent/decisions/shadow-report.ts";
 
@@ -149,4 +149,58 @@ test("what siteward did before the compared policy judged the board again counts
     "others only by-hand",
     "both web",
   ]);
+});
+
+describe("an act that siteward held for long and then did", () => {
+  const policy = { compared: "kubernetes" } as const;
+  const done = (minutes: number, more: Partial<DecisionRecord> = {}): DecisionRecord => {
+    const { shadow: _, ...act } = would("web", minutes, more);
+    return act;
+  };
+  const valve = { why: "valve", of: "acts", count: 10, limit: 10, since: at(0) } as const;
+  const freeze = { why: "freeze", scope: "site", by: "anna", leftMs: minute } as const;
+  const unjudged = { ...policy, because: { kind: "seen", verdict: "alive", rule: "" } } as const;
+  const lines = (...records: readonly DecisionRecord[]) =>
+    compareShadow(records, ({ mono }) => mono).map(({ comparison, laterMs = 0, verdict, heldBecause }) =>
+      [comparison, `${laterMs / minute} min`, verdict, heldBecause].filter(Boolean).join(", "),
+    );
+
+  test.each([30, 59, 61, 180])("is one line with what held it, %d minutes after the compared policy", (minutes) => {
+    const act = done(minutes, { first: at(0), restraints: [valve] });
+    const held = expect.stringMatching(`^both, ${minutes} min, .*safety valve`);
+    expect(lines(would("web", 0, policy), act, seen("web", minutes, unjudged))).toEqual([held]);
+    // Its deletion was not seen.
+    expect(lines(would("web", 0, policy), act)).toEqual([held]);
+  });
+
+  test("is no difference if the compared policy found it done, and its verdict then is not told", () => {
+    const act = done(120, { first: at(0), restraints: [valve] });
+    expect(lines(act, seen("web", 120, unjudged))).toEqual(["both, 0 min"]);
+    const lost = { ...policy, because: { kind: "seen", verdict: "lost", rule: "" } } as const;
+    expect(lines(act, seen("web", 120, lost))).toEqual(["both, 0 min, lost"]);
+  });
+
+  test("was held for the reason in force when the compared policy decided, however long after the hold began", () => {
+    const restraints = [valve, { ...freeze, since: at(100) }];
+    const held = done(0, { state: "held", restraints });
+    expect(lines(would("web", 90, policy), held)).toEqual([expect.stringContaining("safety valve")]);
+    expect(lines(would("web", 101, policy), held)).toEqual([expect.stringContaining("frozen")]);
+    // In another term it may have ended.
+    expect(lines(would("web", 90, { ...policy, term: 4 }), held)).toEqual(["never done, 0 min"]);
+    expect(lines(would("web", 5, policy), done(4, { first: at(0), restraints }))).toEqual(["both, -1 min"]);
+  });
+
+  test("is told once if the term ended between, and the compared policy evicts the pod again", () => {
+    const act = done(30, { first: at(11), term: 4, restraints: [{ ...valve, since: at(11) }] });
+    const again = would("web", 12, { ...policy, term: 4 });
+    const before = done(0, { state: "held", restraints: [valve] });
+    expect(lines(would("web", 1, policy), again, before, act, seen("web", 30, { ...unjudged, term: 4 }))).toEqual([
+      expect.stringMatching("^both, 29 min, .*safety valve"),
+    ]);
+    expect(lines(again, would("web", 1, policy), before)).toEqual([expect.stringMatching("^never done, .*valve")]);
+  });
+
+  test("is not what another program did in place of a controller in shadow mode", () => {
+    expect(lines(would("web", 0), done(1))).toEqual(["never done, 0 min"]);
+  });
 });

@@ -790,6 +790,14 @@ describe("beside another program", () => {
     ]);
   });
 
+  test("the report says what is later than what under a compared policy", async () => {
+    const policy = { compared: "kubernetes" } as const;
+    stored({ ...shadowed, ...policy }, { ...seen, ...policy });
+    expect((await report()).out.replace(/\n {4}/g, " ")).toMatch(
+      /Done, as under policy kubernetes:\n.*; really done [0-9:]+, 30s later than it would have been under policy kubernetes\n/,
+    );
+  });
+
   test("the report says how many records are missing because there were too many at once", async () => {
     const later = { ...seen, on: { ...evicted.on, uid: "p2" } };
     stored({ ...seen, unrecorded: 200 }, { ...later, unrecorded: 747 }, { ...later, term: 9, unrecorded: 3 });
