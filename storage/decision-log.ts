@@ -83,6 +83,8 @@ export class DecisionLog {
   readonly #bound: DecisionBound;
   /** The rows of stories that had not ended at the last write of each book. */
   readonly #open = new Map<Book, ReadonlySet<number>>();
+  /** The newest id that this process has given. */
+  #given = 0;
 
   constructor(database: Database, bound: DecisionBound) {
     this.#database = database;
@@ -121,7 +123,9 @@ export class DecisionLog {
   /** A changed decision moves to the end, because it is now the latest, and so is not among the first to be deleted. */
   #put({ id: former, subject, board, text }: DecisionEntry): number {
     if (former !== undefined) this.#database.prepare("DELETE FROM decisions WHERE id = ?").run(former);
-    const id = this.#lastId() + 1;
+    const id = Math.max(this.#lastId(), this.#given) + 1;
+    // The newest row may be deleted while its story is open, which must not then replace another one's row.
+    this.#given = id;
     this.#database
       .prepare("INSERT INTO decisions (id, subject, board, bytes, text) VALUES (?, ?, ?, ?, ?)")
       .run(id, subject, board, Buffer.byteLength(text), text);
@@ -133,18 +137,17 @@ export class DecisionLog {
   }
 
   /**
-   * Deletes rows until the bound is met, each time the oldest row of the owner that takes up the most space, so that no
-   * namespace displaces the decisions about the pods of another one, or about boards, and those of controllers in shadow
-   * mode displace no others. Of each owner, stories that have not ended are deleted last; they are stored again when they
-   * change.
+   * Deletes rows until the bound is met, each time one of the owner that takes up the most space, so that no namespace
+   * displaces the decisions about the pods of another one, or about boards. Of an owner's rows, those of stories that have
+   * not ended go last, but count in its share, because a tenant can have any number of pods held. Otherwise the oldest row
+   * goes, of acts or of controllers in shadow mode, whichever take up more, so that neither displace the others.
    */
   #makeRoom(open: ReadonlySet<number>): void {
     let { rows, bytes } = this.usage();
     const isFull = (): boolean => rows > this.#bound.rows || (bytes > this.#bound.bytes && rows > 1);
     if (!isFull()) return;
     const stored = this.#database.prepare<StoredRow>(storedRows).all();
-    const inOrder = [...stored.filter(({ id }) => !open.has(id)), ...stored.filter(({ id }) => open.has(id))];
-    const shares = sharesOf(inOrder, this.#bound);
+    const shares = sharesOf(stored, open, this.#bound);
     const remove = this.#database.prepare("DELETE FROM decisions WHERE id = ?");
     while (isFull()) {
       const row = takenFromLargest(shares);
@@ -156,31 +159,56 @@ export class DecisionLog {
   }
 }
 
-/** The rows of one owner: a namespace, or all boards together, each apart for controllers in shadow mode. */
+/** The rows of one owner: a namespace, or all boards together. */
 interface Share {
-  /** In the order in which they are deleted. */
-  readonly rows: StoredRow[];
   /** Size of the rows; for boards, minus the part of the bound that is reserved for them. */
+  bytes: number;
+  /** Those of stories that have ended, and the others; each apart for controllers in shadow mode. */
+  readonly piles: readonly (readonly Pile[])[];
+}
+
+interface Pile {
+  /** Oldest first. */
+  readonly rows: StoredRow[];
   bytes: number;
 }
 
-function sharesOf(rows: readonly StoredRow[], { bytes: bound }: DecisionBound): readonly Share[] {
-  const shares = new Map<string, Share>();
-  for (const row of rows) {
-    const [kind, namespace = ""] = row.subject.split("/");
-    const owner = `${row.isShadow ? "shadow " : ""}${kind === "node" ? "" : namespace}`;
-    const share = shares.get(owner) ?? { rows: [], bytes: owner === "" ? -keptForBoards * bound : 0 };
-    share.rows.push(row);
-    share.bytes += row.bytes;
-    shares.set(owner, share);
-  }
-  return [...shares.values()];
+function sharesOf(
+  stored: readonly StoredRow[],
+  open: ReadonlySet<number>,
+  { bytes: bound }: DecisionBound,
+): readonly Share[] {
+  const byOwner = Map.groupBy(stored, ({ subject }) => {
+    const [kind, namespace = ""] = subject.split("/");
+    return kind === "node" ? "" : namespace;
+  });
+  return [...byOwner].map(([owner, rows]) => {
+    const [ended, others] = [rows.filter(({ id }) => !open.has(id)), rows.filter(({ id }) => open.has(id))];
+    return {
+      bytes: sizeOf(rows) - (owner === "" ? keptForBoards * bound : 0),
+      piles: [pilesOf(ended), pilesOf(others)],
+    };
+  });
 }
 
-/** Takes the first row of the largest share; undefined if no row is left. */
+const pilesOf = (all: readonly StoredRow[]): readonly Pile[] =>
+  [...Map.groupBy(all, ({ isShadow }) => isShadow).values()].map((rows) => ({ rows, bytes: sizeOf(rows) }));
+
+const sizeOf = (rows: readonly StoredRow[]): number => rows.reduce((sum, { bytes }) => sum + bytes, 0);
+
+/** Takes a row of the largest share; undefined if no row is left. */
 function takenFromLargest(shares: readonly Share[]): StoredRow | undefined {
-  const largest = shares.filter(({ rows }) => rows.length > 0).toSorted((a, b) => b.bytes - a.bytes)[0];
-  const row = largest?.rows.shift();
-  if (largest && row) largest.bytes -= row.bytes;
+  const share = largest(shares.filter(({ piles }) => piles.flat().some(hasRows)));
+  const pile = share?.piles.map((tier) => largest(tier.filter(hasRows))).find((one) => one !== undefined);
+  const row = pile?.rows.shift();
+  if (share && pile && row) {
+    share.bytes -= row.bytes;
+    pile.bytes -= row.bytes;
+  }
   return row;
 }
+
+const hasRows = ({ rows }: Pile): boolean => rows.length > 0;
+
+const largest = <T extends { readonly bytes: number }>(all: readonly T[]): T | undefined =>
+  all.toSorted((a, b) => b.bytes - a.bytes)[0];
