@@ -31,7 +31,7 @@ const maxKept = 3;
 export function openCache({ file, pragmas }: OpenFileOptions): OpenedCache {
   const open = (): Database => Database.open({ file, pragmas, migrations: cacheMigrations });
   try {
-    checkParts({ file, disposable: true });
+    withStorageErrors({ file, disposable: true }, () => checkParts({ file, disposable: true }));
     return { database: open(), rebuilt: undefined };
   } catch (error) {
     if (!isDamage(error)) throw error;
@@ -72,7 +72,7 @@ export function openState(
   const open = (): Database =>
     Database.open({ file, pragmas, migrations: stateMigrations, disposable: false, exclusive });
   try {
-    checkParts({ file, disposable: false });
+    withStorageErrors({ file, disposable: false }, () => checkParts({ file, disposable: false }));
     // The log is checked before SQLite overwrites it, but copied only once this process holds the lock.
     const isLogInvalid = hasInvalidLog(file);
     const database = checked(open());
@@ -175,13 +175,14 @@ function setAside(parts: readonly string[], { file, stamp }: { readonly file: st
 }
 
 /**
- * Runs `work`, which moves or copies files, and converts its errors, because a read-only or full disk refuses these
- * operations as well.
+ * Runs `work`, which reads, moves or copies files, and converts its errors, because a read-only or full disk, or a folder
+ * of another owner, refuses these operations as well.
  */
 function withStorageErrors(about: { readonly file: string; readonly disposable: boolean }, work: () => void): void {
   try {
     work();
   } catch (cause) {
+    if (cause instanceof StorageError) throw cause;
     throw new StorageError(hasCode(cause, "ENOSPC") ? "full" : "io", { ...about, cause });
   }
 }

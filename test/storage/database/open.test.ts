@@ -209,3 +209,10 @@ test("of the states set aside the newest three are kept, including the last one,
   const kept = ["1200", "1800000000000", "1900000000000"].map((stamp) => `state.db.damaged-${stamp}`);
   expect(readdirSync(path.dirname(file)).sort()).toEqual(["state.db", ...kept]);
 });
+
+test("a file that cannot even be looked at is an obstacle, and not an error of the program", () => {
+  // As in a folder of another owner, which a test that is run by root can enter.
+  const file = path.join("x".repeat(300), "state.db");
+  for (const open of [() => openState({ file, pragmas, stamp: "1" }), () => openCache({ file, pragmas })])
+    expect(open).toThrow(expect.objectContaining({ name: "StorageError", kind: "io" }));
+});
