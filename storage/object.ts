@@ -26,6 +26,8 @@ export interface Change<T> {
   readonly key: Key;
   readonly before: T | undefined;
   readonly after: T | undefined;
+  /** Set for a deletion if `before` is newer than the state that listeners know: that state. */
+  readonly known?: T;
 }
 
 /** Computes the values of one named index for an object. */

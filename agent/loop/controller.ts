@@ -21,6 +21,8 @@ export interface ObjectChange<T> {
   readonly key: string;
   readonly before: T | undefined;
   readonly after: T | undefined;
+  /** Set for a deletion if `before` is newer than the state that listeners know: that state. */
+  readonly known?: T;
   /**
    * Set in a resync, in which no object changed. "first": the resync when a term begins. "again": a later
    * one.

@@ -106,13 +106,16 @@ export function actsOnPod(change: ObjectChange<Pod>, node: Node | undefined): re
   if (before === undefined || board === undefined || ("released" in change && change.released === true)) return [];
   const found = (act: RecordedAct): readonly RealAct[] => [{ act, object: before, resource: pods, board }];
   const isGone = after === undefined || after.metadata.uid !== before.metadata.uid;
-  if (isTerminating(before) && isOutOfService(node)) return isGone ? found("pod-collected") : [];
+  // The last state of a pod that was deleted at once, or whose deletion arrived in one batch with its end, says that it was
+  // terminating.
+  const wasTerminating = isTerminating(change.known ?? before);
+  if (wasTerminating && isOutOfService(node)) return isGone ? found("pod-collected") : [];
   // Our own deletions of such pods are not recorded either (`Decisions`).
   if (!wasAcceptedByKubelet(before)) return [];
   if (node === undefined) return isGone ? found("pod-collected") : [];
   // A daemon pod tolerates these taints; it is deleted by its controller, which may be ours.
   if (controllerOf(before)?.kind === "DaemonSet") return [];
-  const isDeleted = !isTerminating(before) && (isGone || isTerminating(after));
+  const isDeleted = !wasTerminating && (isGone || isTerminating(after));
   return isDeleted && isTainted(node) ? found("pod-evicted") : [];
 }
 

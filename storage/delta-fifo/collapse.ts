@@ -50,7 +50,10 @@ export function collapse<T extends StoredObject, Row extends DeltaRow>(
     }
     const before = state;
     if (last.type === "Deleted") {
-      if (before !== undefined) changes.push({ key, before: newest(before, object ?? before), after: undefined });
+      if (before !== undefined) {
+        const deleted = newest(before, object ?? before);
+        changes.push({ key, before: deleted, after: undefined, ...(deleted !== before && { known: before }) });
+      }
       state = undefined;
       row = undefined;
     } else {

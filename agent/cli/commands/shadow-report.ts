@@ -1,5 +1,5 @@
 import { exit } from "../../base/exit-codes.ts";
-import type { Io, Run } from "../../base/io.ts";
+import type { Args, Io, Run } from "../../base/io.ts";
 import { counted } from "../../base/text/counted.ts";
 import { wrap } from "../../base/text/wrap.ts";
 import { formatDuration, longestTime, parseTimeFromNow } from "../../base/time/duration.ts";
@@ -21,6 +21,8 @@ import { Times } from "./why/times.ts";
 const page = 50;
 /** More records than a board keeps. */
 const most = 1000;
+/** How often all records are read at most, while more come. */
+const passes = 5;
 const defaultSince = "24h";
 
 /**
@@ -39,19 +41,14 @@ export const report: Run = async (io, args) => {
     return exit.usage;
   }
   const found = new Map<string, DecisionRecord>();
-  let isWhole = false;
   let board = "";
-  for (let skip = 0; !isWhole && skip < most; ) {
-    const known = await recordsOf(io, args, { most: page, compared: true, ...(skip > 0 && { skip }) });
-    if (typeof known === "number") return known;
-    board = known.board;
-    // A record that changes between two answers moves to the end, and is then in both.
-    for (const record of known.records) {
-      const { act, by, term, on, first } = record;
-      found.set(`${act} ${by} ${term} ${on.uid} ${first.at}`, record);
-    }
-    skip += known.records.length;
-    isWhole = known.records.length === 0;
+  // A record that changes while the others are read becomes the newest, and so may have been missed: read again until
+  // nothing new is found.
+  for (let pass = 0, known = -1; pass < passes && found.size > known; pass++) {
+    known = found.size;
+    const read = await readAll(io, args, found);
+    if (typeof read === "number") return read;
+    board = read.board;
   }
   const times = new Times(io.clock.now());
   const from = io.clock.now().wall - span;
@@ -65,6 +62,25 @@ export const report: Run = async (io, args) => {
   else print(io, compared, { board, since, times, unrecorded, isFull });
   return exit.ok;
 };
+
+/** Reads all records page by page, the newest first. Returns an exit code if there is no answer. */
+async function readAll(
+  io: Io,
+  args: Args,
+  found: Map<string, DecisionRecord>,
+): Promise<{ readonly board: string } | number> {
+  for (let skip = 0; ; ) {
+    const known = await recordsOf(io, args, { most: page, compared: true, ...(skip > 0 && { skip }) });
+    if (typeof known === "number") return known;
+    const { board, records } = known;
+    for (const record of records) {
+      const { act, by, term, on, first } = record;
+      found.set(`${act} ${by} ${term} ${on.uid} ${first.at}`, record);
+    }
+    skip += records.length;
+    if (records.length === 0 || skip >= most) return { board };
+  }
+}
 
 function print(
   io: Io,

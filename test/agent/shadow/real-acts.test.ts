@@ -1,10 +1,14 @@
 import { describe, expect, test } from "vitest";
+import type { Pod } from "../../../agent/api/core.ts";
 import { nodes, pods } from "../../../agent/api/resources.ts";
 import type { Instant } from "../../../agent/base/clock.ts";
 import type { DecidedAct } from "../../../agent/decisions/decision-book.ts";
 import type { RecordedAct } from "../../../agent/decisions/grounds.ts";
+import type { ObjectChange } from "../../../agent/loop/controller.ts";
 import type { Caches } from "../../../agent/loop/site-view.ts";
 import { actsOnPod, RealActs } from "../../../agent/shadow/real-acts.ts";
+import { collapse } from "../../../storage/delta-fifo/collapse.ts";
+import type { DeltaType } from "../../../storage/object.ts";
 import { type NodeOptions, node, pod, taint } from "../../support/builders.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { TestTerm } from "../../support/small-api.ts";
@@ -134,6 +138,27 @@ describe("what other programs do", () => {
       ["board-marked", late],
       ["board-tainted", inTime],
     ]);
+  });
+
+  test.each<[string, string[], string[]]>([
+    ["at once", ["Deleted"], ["pod-evicted"]],
+    ["with its end in the same batch", ["Updated", "Deleted"], ["pod-evicted"]],
+    ["before", ["Updated"], ["pod-evicted"]],
+  ])("to a pod that was deleted %s is recorded", (_, types, expected) => {
+    const known = pod("web", { on: "pi-3" });
+    const terminating = pod("web", { on: "pi-3", deletionTimestamp: "2026-01-01T00:02:00Z" });
+    const { uid } = known.metadata;
+    const rows = types.map((type, n) => ({ type: type as DeltaType, uid, version: `9${n}`, hasObject: true, n }));
+    const objectOf = ({ n }: { readonly n: number }): Pod => ({
+      ...terminating,
+      metadata: { ...terminating.metadata, resourceVersion: `9${n}` },
+    });
+    const { changes, after } = collapse<Pod, (typeof rows)[number]>("default/web", known, rows, objectOf);
+    const actsOf = (change: ObjectChange<Pod>) => actsOnPod(change, node("pi-3", tainted)).map(({ act }) => act);
+    expect(changes.flatMap(actsOf)).toEqual(expected);
+    // Its end later is no second deletion.
+    const end = [{ type: "Deleted" as const, uid, version: "99", hasObject: true, n: 9 }];
+    expect(collapse("default/web", after, end, objectOf).changes.flatMap(actsOf)).toEqual([]);
   });
 
   test("is not concluded from a daemon pod, which its own controller replaces", () => {
