@@ -134,10 +134,13 @@ export class CommandBoard {
       bootId: this.bootId,
       uptime: () => 5000,
       status: (detail) => ({ detail }),
-      decisions: (about, most) => ({
+      decisions: (about, most, { skip = 0 } = {}) => ({
         board: "edge-02",
         leader: "edge-02",
-        records: this.decisions.slice(-most),
+        records: this.decisions
+          .toReversed()
+          .slice(skip, skip + Math.min(most, 20))
+          .toReversed(),
         held: this.heldActs,
         about,
       }),

@@ -821,6 +821,25 @@ describe("beside another program", () => {
     expect(JSON.parse((await report("--json")).out)).toMatchObject({ acts: [], isFull: true });
   });
 
+  test("the report does not miss a record that changes, and so becomes the newest, while others are read", async () => {
+    const board = new CommandBoard();
+    const records = Array.from({ length: 120 }, (_, n) => ({
+      ...shadowed,
+      on: { ...evicted.on, name: `web-${n}`, uid: `p${n}` },
+    }));
+    let isFirst = true;
+    const moved = () => {
+      const now = records.map(Object);
+      if (isFirst) records.push(...records.splice(5, 1));
+      isFirst = false;
+      return now;
+    };
+    Object.defineProperty(board, "decisions", { get: moved });
+    const stop = await running(board);
+    expect((await report("--socket", path.join(folder, "ctl.sock"))).out).toMatch(/^120 acts/);
+    await stop();
+  });
+
   test("the report covers more records than one answer holds, as far back as asked", async () => {
     const many = Array.from({ length: 70 }, (_, n) => ({
       ...shadowed,
