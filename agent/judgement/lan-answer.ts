@@ -29,13 +29,6 @@ export interface LanAnswer {
 export const answerValidFor: Millis = 30_000;
 const minLaterQuestions = 6;
 
-/**
- * How many questions a board must leave unanswered (one every 5 s, so they take two minutes) if it has answered since
- * its heartbeats stopped. Its answer showed that it was cut off, not dead, and `minLaterQuestions` would be too few: on
- * a LAN that loses many datagrams, even seven unanswered questions in a row are common.
- */
-export const minAfterAnswer = 24;
-
 /** How long ago the board last answered that it runs pods, or may; undefined if it answered that it does not. */
 export const sinceAnswer = ({ askedAt, kubelet, isRebooted }: LanAnswer, now: Instant): Millis | undefined =>
   kubelet.is === "down" || isRebooted ? undefined : Math.floor(elapsed(askedAt, now));
@@ -45,22 +38,17 @@ export interface HeardLimits {
   readonly silentMs: Millis;
   readonly graceMs: Millis;
   readonly unmanagedHold: Millis;
-  /**
-   * Whether an operator confirmed the board dead. Its pods are then evicted as soon as it counts as silent, so its answer
-   * is valid until `minAfterAnswer` later questions have gone unanswered.
-   */
-  readonly isConfirmed?: boolean;
 }
 
 /** The finding from a board's last LAN answer; undefined if there is no answer, or it is too old. */
 export function heardNow(
   word: LanAnswer | undefined,
-  { silentMs, graceMs, unmanagedHold, isConfirmed = false }: HeardLimits,
+  { silentMs, graceMs, unmanagedHold }: HeardLimits,
   now: Instant,
 ): Heard | undefined {
   if (word === undefined) return undefined;
   const age = elapsed(word.askedAt, now);
-  if (age > answerValidFor && word.asked >= (isConfirmed ? minAfterAnswer : minLaterQuestions)) return undefined;
+  if (age > answerValidFor && word.asked >= minLaterQuestions) return undefined;
   // Containers outlive their kubelet, but not the boot: after a reboot, nothing runs until a kubelet starts it (D172).
   if (word.isRebooted && word.kubelet.is !== "ok") return "no kubelet since boot";
   switch (word.kubelet.is) {

@@ -1,6 +1,6 @@
 import { elapsed, type Instant, type Millis } from "../base/clock.ts";
 import type { AskedFacts, CountedQuestions } from "../decisions/grounds.ts";
-import { type LanAnswer, minAfterAnswer, sinceAnswer } from "./lan-answer.ts";
+import { type LanAnswer, sinceAnswer } from "./lan-answer.ts";
 
 /** Unanswered questions on the LAN that count as evidence. */
 export interface Counted extends CountedQuestions {
@@ -61,6 +61,13 @@ export const askedFacts = ({ isCalibrated, counted, alone }: Unanswered): AskedF
 /** The number of unanswered questions, and the time over which they were asked, that cannot be mere chance. */
 const minQuestions = 5;
 const minTime: Millis = 30_000;
+
+/**
+ * How many questions a board must leave unanswered (one every 5 s, so they take two minutes) if it has answered since
+ * its heartbeats stopped. Its answer showed that it was cut off, not dead, and `minQuestions` would be too few: on a
+ * LAN that loses many datagrams, even seven unanswered questions in a row are common.
+ */
+const minAfterAnswer = 24;
 
 export const isEnough = ({ questions, overMs }: CountedQuestions, needed = minQuestions): boolean =>
   questions >= needed && overMs >= minTime;

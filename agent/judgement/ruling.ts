@@ -164,15 +164,17 @@ export const isOperatorConfirmed = (taints: readonly string[], { confirmed }: Pi
  * life since.
  */
 function whyNotOnConfirmation(
-  silence: JudgedBy | undefined,
+  silence: (JudgedBy & Pick<SilenceFacts, "asked">) | undefined,
   gate: Pick<GateFacts, "notLive" | "quarantine" | "confirmed">,
 ): "not-live" | "quarantine" | "verdict" | undefined {
   if (gate.confirmed === "heard") return "verdict";
   const { notLive, quarantine } = gate;
   const restraint = whyNotOnVerdict(undefined, { ...(notLive && { notLive }), ...(quarantine && { quarantine }) });
   if (restraint || silence === undefined) return restraint;
-  // The confirmation takes the place of the evidence that a held verdict waits for.
-  return isSilent(silence) && !isWitnessed(silence) ? undefined : "verdict";
+  // The confirmation takes the place of the evidence that a held verdict waits for, unless the board has answered since it
+  // fell silent.
+  const isOpen = silence.held === true && silence.asked?.answered === true;
+  return isSilent(silence) && !isWitnessed(silence) && !isOpen ? undefined : "verdict";
 }
 
 /**

@@ -149,7 +149,10 @@ export function verdictOf(evidence: Evidence): Verdict {
   if (own) return leading;
   const said = heard && spoken[heard];
   if (said && isWitnessed(said)) return said;
-  if (confirmedBy === undefined) return said ?? unansweredBy(evidence) ?? (silentMs > graceMs ? silent : missing);
+  const found = unansweredBy(evidence);
+  if (confirmedBy === undefined) return said ?? found ?? (silentMs > graceMs ? silent : missing);
+  // If it has answered since it fell silent, the confirmation may be older than that answer, or mistaken.
+  if (evidence.asked?.answered && found?.held) return found;
   return { verdict: "dead", rule: `silent past its grace period, and ${confirmedBy} confirmed that it is dead` };
 }
 

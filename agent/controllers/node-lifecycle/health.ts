@@ -168,21 +168,17 @@ function evidenceOf(
     missedMs: missedNow(health, link),
   };
   const { silentMs } = silence;
-  const confirmed =
-    confirmedDeadBy(node, lease) ??
-    (holds.confirmed.size === 0
-      ? undefined
-      : confirmedBy(holds, zoneName(zoneOf(node)), () => lastSignOf(node, lease), now));
-  const isConfirmed = confirmed !== undefined;
   return {
     live: link.live,
     ...silence,
     provenMs: proof && Math.max(0, silentMs - silentUpTo(proof)),
     own: isOwn(node, settings),
-    ...(settings.policy === "evidence"
-      ? onLan(lan, health, { ...silence, isConfirmed }, settings, now)
-      : { heard: undefined }),
-    confirmedBy: confirmed,
+    ...(settings.policy === "evidence" ? onLan(lan, health, silence, settings, now) : { heard: undefined }),
+    confirmedBy:
+      confirmedDeadBy(node, lease) ??
+      (holds.confirmed.size === 0
+        ? undefined
+        : confirmedBy(holds, zoneName(zoneOf(node)), () => lastSignOf(node, lease), now)),
   };
 }
 
@@ -197,13 +193,12 @@ function withWord(health: NodeHealth, word: LanAnswer | undefined, now: Instant)
 function onLan(
   lan: LanReport | undefined,
   { earlier, probe }: NodeHealth,
-  silence: Pick<Evidence, "silentMs" | "graceMs" | "missedMs"> & { readonly isConfirmed: boolean },
+  silence: Pick<Evidence, "silentMs" | "graceMs" | "missedMs">,
   { gracePeriod, unmanagedHold, unprovenHold }: NodeLifecycleSettings,
   now: Instant,
 ): Pick<Evidence, "heard" | "asked" | "holdMs" | "earlierMs"> {
   const earlierMs = earlier?.silentMs;
-  const { graceMs, isConfirmed } = silence;
-  const limits = { silentMs: wholeSilence({ ...silence, earlierMs }), graceMs, unmanagedHold, isConfirmed };
+  const limits = { silentMs: wholeSilence({ ...silence, earlierMs }), graceMs: silence.graceMs, unmanagedHold };
   const heard = heardNow(lan?.word, limits, now);
   if (heard !== undefined || lan?.unanswered === undefined) return { heard, earlierMs };
   const answeredMs = lan.word && sinceAnswer(lan.word, now);

@@ -173,8 +173,8 @@ const list = {
     wishes: { motif: "cut board", policy: "evidence", boards: 3, lan: "apart" },
     breaks: one(
       "agent/controllers/node-lifecycle/health.ts",
-      "onLan(lan, health, { ...silence",
-      "onLan(lan && { ...lan, word: undefined }, health, { ...silence",
+      "onLan(lan, health, silence, settings, now)",
+      "onLan(lan && { ...lan, word: undefined }, health, silence, settings, now)",
     ),
   },
   "a word that lasts for ever": {

@@ -3,7 +3,7 @@ import { boardLeaseKey, leases } from "../../../../agent/api/resources.ts";
 import { lastSignOf } from "../../../../agent/controllers/node-lifecycle/health.ts";
 import { takeOutOfService } from "../../../../agent/controllers/node-lifecycle/out-of-service/mark.ts";
 import type { KubeletState } from "../../../../agent/judgement/lan-answer.ts";
-import type { Unanswered } from "../../../../agent/judgement/lan-silence.ts";
+import { noneCounted, type Unanswered } from "../../../../agent/judgement/lan-silence.ts";
 import type { Policy } from "../../../../agent/judgement/verdict.ts";
 import { lease, toleration } from "../../../support/builders.ts";
 import { SiteModel } from "../site-model.ts";
@@ -111,18 +111,31 @@ describe("a silent board that does not answer on the LAN", () => {
     expect(site.heldFor).toEqual([]);
   });
 
-  test("but answered after it was confirmed dead is not dead until 24 questions have gone unanswered", async () => {
-    const site = await silent(gone);
-    site.answer("pi-1", { is: "ok" });
-    await site.run("1m");
-    const version = site.view.lister(leases).get(boardLeaseKey("pi-1"))?.metadata.resourceVersion ?? "";
-    await site.execute(takeOutOfService(site.node("pi-1"), lease("pi-1", version), { by: "ops:jo" }, site.now));
-    await site.run("30s");
-    site.answer("pi-1", undefined);
-    await site.run("115s");
-    expect([verdictOn(site), site.exists("web")]).toEqual(["cut-off", true]);
-    await site.run("10s");
+  test("but answered after it was confirmed dead is not dead until 24 questions count, or the hold is over, also for the next leader", async () => {
+    const confirmed = async (): Promise<SiteModel> => {
+      const site = await silent(gone);
+      site.answer("pi-1", { is: "ok" });
+      await site.run("1m");
+      const version = site.view.lister(leases).get(boardLeaseKey("pi-1"))?.metadata.resourceVersion ?? "";
+      await site.execute(takeOutOfService(site.node("pi-1"), lease("pi-1", version), { by: "ops:jo" }, site.now));
+      await site.run("30s");
+      site.answer("pi-1", undefined);
+      return site;
+    };
+    const site = await confirmed();
+    await site.run("5m");
+    expect([verdictOn(site), site.exists("web")]).toEqual(["unproven", true]);
+    site.unanswered("pi-1", { counted: { ...counted, questions: 24 } });
+    await site.run("5s");
     expect([verdictOn(site), site.exists("web")]).toEqual(["dead", false]);
+
+    const next = await confirmed();
+    await next.lead({ budget: next.budget });
+    next.unanswered("pi-1", { counted: noneCounted, alone: counted });
+    await next.run("14m");
+    expect([verdictOn(next), next.exists("web")]).toEqual(["self-isolated", true]);
+    await next.run("3m");
+    expect([verdictOn(next), next.exists("web")]).toEqual(["dead", false]);
   });
 
   test("is judged by its silence alone under policy kubernetes", async () => {
