@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import type { Architecture } from "../../packaging/architectures.ts";
 import { buildPackage } from "../../packaging/build-package.ts";
@@ -29,7 +29,7 @@ export function asVersion(file: string, version: string, change: (folder: string
 /** Two copies of the parts of the project that a package is made from; npm's packages are links to the same files. */
 export function copiesOfProject(one: string, other: string): readonly [string, string] {
   for (const name of sources) cpSync(path.join(root, name), path.join(one, name), { recursive: true });
-  execFileSync("cp", ["-al", path.join(root, "node_modules"), one]);
+  execFileSync("cp", ["-al", realpathSync(path.join(root, "node_modules")), one]);
   mkdirSync(other, { recursive: true });
   execFileSync("cp", ["-al", `${one}/.`, other]);
   return [one, other];
