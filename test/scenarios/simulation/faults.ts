@@ -146,17 +146,17 @@ export class Faults {
     recorder.history.holds.push(hold);
     if (!takenBack) return;
     time.at(Math.max(time.now, Math.min(begun + length, this.#calmAt)), () => {
-      // This also ends the same hold ordered by other operators.
-      for (const other of recorder.history.holds) {
-        if (JSON.stringify(other.what) === JSON.stringify(what)) other.until = Math.min(other.until, time.now);
-      }
       void this.#release(what, author);
     });
   }
 
   /** Repeats the command until it succeeds, like an operator who needs the site back. */
   async #release(what: Extract<Fault, { is: "hold" }>["what"], author: Author): Promise<void> {
-    const { leader, time } = this.#site;
+    const { recorder, leader, time } = this.#site;
+    // This also ends the same hold ordered by other operators, later ones among them if it is repeated.
+    for (const other of recorder.history.holds) {
+      if (JSON.stringify(other.what) === JSON.stringify(what)) other.until = Math.min(other.until, time.now);
+    }
     const controls = leader?.agent && unlimited(leader.agent.agent.siteControls);
     const effect =
       "freeze" in what
