@@ -167,8 +167,8 @@ function pairsOf(
 }
 
 /**
- * The decisions with the real act of each. What was only pretended is forgotten at the end of a term, so in the next one a
- * pod may be evicted again that would have been gone: this is told once, with the time of the first.
+ * The decisions with the real act of each. What was only pretended is forgotten at the end of a term, so the next term
+ * may decide again to evict a pod that would have been gone. Such repeats are reported once, with the time of the first.
  */
 function withoutRepeats(
   own: readonly DecisionRecord[],
@@ -178,9 +178,9 @@ function withoutRepeats(
   const groups = Map.groupBy(own, (one) => (one.state === "done" && one.on.kind === "Pod" ? placeOf(one) : one));
   return [...groups.values()].flatMap((group) => {
     const all = group.toSorted((a, b) => when(a.last) - when(b.last));
-    const told = all.filter(({ term }) => term === all[0]?.term);
-    const spare = all.flatMap((one) => (told.includes(one) ? [] : (pairs.get(one) ?? [])));
-    return told.map((one) => [one, pairs.get(one) ?? spare.shift()] as const);
+    const first = all.filter(({ term }) => term === all[0]?.term);
+    const spare = all.flatMap((one) => (first.includes(one) ? [] : (pairs.get(one) ?? [])));
+    return first.map((one) => [one, pairs.get(one) ?? spare.shift()] as const);
   });
 }
 
@@ -214,8 +214,8 @@ function comparisonOf(state: DecisionRecord["state"], isReal: boolean): Comparis
 }
 
 /**
- * Why the acting policy held an act back at the time when another one decided about it, or soon after; undefined if it did
- * not.
+ * Why the acting policy held an act back at the time when another one decided about it, or soon after; undefined if it
+ * did not.
  */
 function heldBeside(
   record: DecisionRecord,

@@ -6,6 +6,7 @@ import { type LeaseRecord, renewalMark } from "./lease-record.ts";
 import {
   type Candidate,
   type CandidateStep,
+  isOutdated,
   type LeaderStep,
   nextCandidateStep,
   nextLeaderStep,
@@ -118,8 +119,8 @@ export class LeaseObserver {
     const { clock, log } = this.#ambient;
     const { identity } = this.#candidate;
     const before = this.#seen;
-    const isLower = this.#formerTerm !== undefined && (record === undefined || record.term < this.#formerTerm);
-    if (before === undefined && isLower) this.#wentBack();
+    const isFormerOver = this.#formerTerm !== undefined && (!record || isOutdated(record, this.#formerTerm));
+    if (before === undefined && isFormerOver) this.#wentBack();
     const knownTerm = highest(this.#formerTerm, this.#shownTerm());
     const isOwnRenewal = (renewal: number): boolean => this.#own.has(renewal);
     const reading = { record, at: clock.now(), leading, isOwnRenewal, knownTerm };

@@ -223,7 +223,8 @@ function foreignRenewal(
  * Whether the Lease is from a backup: other boards have led since it was written, and one of them may still believe
  * that it leads.
  */
-const isOutdated = ({ term }: LeaseRecord, highestTerm: number | undefined): boolean => term < (highestTerm ?? 0);
+export const isOutdated = ({ term }: LeaseRecord, highestTerm: number | undefined): boolean =>
+  term < (highestTerm ?? 0);
 
 /** The next step of a candidate. renew: the Lease is already ours. */
 export type CandidateStep =

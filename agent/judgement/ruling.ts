@@ -2,7 +2,15 @@ import { isLifecycleKey, outOfServiceKey, taintKeys } from "../api/taints.ts";
 import { hasToken } from "../base/token-bucket.ts";
 import type { Because, GateFacts, Grounds, Restraint, SilenceFacts } from "../decisions/grounds.ts";
 import { reasonToStay } from "./gain.ts";
-import { type Evidence, isSilent, isWitnessed, permitsHarm, type Verdict, verdictOf } from "./verdict.ts";
+import {
+  type Evidence,
+  isSilent,
+  isWitnessed,
+  outlastsConfirmation,
+  permitsHarm,
+  type Verdict,
+  verdictOf,
+} from "./verdict.ts";
 
 /** The decision about a harmful act: it is done, held back for a reason, or not due; a board that waits is not due. */
 export type Ruling = "act" | "not-due" | Restraint["why"];
@@ -171,10 +179,8 @@ function whyNotOnConfirmation(
   const { notLive, quarantine } = gate;
   const restraint = whyNotOnVerdict(undefined, { ...(notLive && { notLive }), ...(quarantine && { quarantine }) });
   if (restraint || silence === undefined) return restraint;
-  // The confirmation takes the place of the evidence that a held verdict waits for, unless the board has answered since it
-  // fell silent.
-  const isOpen = silence.held === true && silence.asked?.answered === true;
-  return isSilent(silence) && !isWitnessed(silence) && !isOpen ? undefined : "verdict";
+  // The confirmation takes the place of the evidence that a held verdict waits for.
+  return isSilent(silence) && !isWitnessed(silence) && !outlastsConfirmation(silence) ? undefined : "verdict";
 }
 
 /**

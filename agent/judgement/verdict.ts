@@ -151,10 +151,16 @@ export function verdictOf(evidence: Evidence): Verdict {
   if (said && isWitnessed(said)) return said;
   const found = unansweredBy(evidence);
   if (confirmedBy === undefined) return said ?? found ?? (silentMs > graceMs ? silent : missing);
-  // If it has answered since it fell silent, the confirmation may be older than that answer, or mistaken.
-  if (evidence.asked?.answered && found?.held) return found;
+  if (found && outlastsConfirmation({ ...found, asked: evidence.asked })) return found;
   return { verdict: "dead", rule: `silent past its grace period, and ${confirmedBy} confirmed that it is dead` };
 }
+
+/**
+ * Whether a held verdict holds even if an operator confirmed the board dead. If the board has answered on the LAN since it
+ * fell silent, the confirmation may be older than that answer, or mistaken.
+ */
+export const outlastsConfirmation = ({ held, asked }: Pick<Verdict, "held"> & Pick<Evidence, "asked">): boolean =>
+  held === true && asked?.answered === true;
 
 /** The verdict from the questions that the board did not answer; undefined if the LAN says nothing about it. */
 function unansweredBy(evidence: Evidence): Verdict | undefined {

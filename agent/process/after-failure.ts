@@ -4,9 +4,9 @@ import { elapsed, type Instant, type Millis } from "../base/clock.ts";
 import { dispositionOf } from "../base/errors.ts";
 
 /**
- * The reaction to a failure. again: the agent restarts after `pause`, if any, with recreated files. wait: it restarts after a
- * pause, because the obstacle may pass or an operator may remove it. end: the process exits. `rebuild`: the cache is
- * deleted first.
+ * The reaction to a failure. again: the agent restarts after `pause`, if any, with recreated files. wait: it restarts
+ * after a pause, because the obstacle may pass or an operator may remove it. end: the process exits. `rebuild`: the
+ * cache is deleted first.
  */
 export type AfterFailure =
   | { readonly do: "again"; readonly rebuild: boolean; readonly pause?: Millis }

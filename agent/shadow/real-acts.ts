@@ -106,7 +106,7 @@ export function actsOnPod(change: ObjectChange<Pod>, node: Node | undefined): re
   if (before === undefined || board === undefined || ("released" in change && change.released === true)) return [];
   const found = (act: RecordedAct): readonly RealAct[] => [{ act, object: before, resource: pods, board }];
   const isGone = after === undefined || after.metadata.uid !== before.metadata.uid;
-  // The last state of a pod that was deleted at once, or whose deletion arrived in one batch with its end, says that it was
+  // The last state of a pod that was deleted at once, or whose deletion and end arrived in one batch, says that it was
   // terminating.
   const wasTerminating = isTerminating(change.known ?? before);
   if (wasTerminating && isOutOfService(node)) return isGone ? found("pod-collected") : [];

@@ -118,10 +118,9 @@ export class Calibration {
    */
   isWhereHeard(board: string, networksOn: (path: string) => readonly string[]): boolean {
     const heard = this.#reaches.get(board)?.heard ?? [];
-    return heard.every(({ path, networks }) => {
-      const now = networks.length === 0 ? [] : networksOn(path);
-      return networks.length === 0 || networks.some((network) => now.includes(network));
-    });
+    return heard.every(
+      ({ path, networks }) => networks.length === 0 || networksOn(path).some((network) => networks.includes(network)),
+    );
   }
 
   /** The paths by which any board answers. */

@@ -47,7 +47,8 @@ export function terminalText(text: TerminalText, isColoured: boolean): string {
 
 /**
  * Replaces each character that could control a terminal or reorder text with a question mark: control characters except
- * line breaks, line and paragraph separators, bidirectional marks, embeddings, overrides and isolates, unpaired surrogates.
+ * line breaks, line and paragraph separators, bidirectional marks, embeddings, overrides and isolates, unpaired
+ * surrogates.
  */
 export const cleanText = (text: string): string => text.replace(unsafe, "?");
 

@@ -89,7 +89,7 @@ export function afterConditions(
 }
 
 /**
- * What the next leader is told of a board's silence: how long nothing has shown that it runs, whether it is lost, and
+ * The silence to pass on to the next leader: for how long nothing has shown that the board runs, whether it is lost, and
  * whether it has answered on the LAN meanwhile. A leader that cannot judge the board yet passes on what earlier leaders
  * knew.
  */
@@ -103,8 +103,7 @@ function silenceToPass(
   const word = heard && sighting.lan?.word;
   if (!isSilent(verdict) || (word === undefined && asked === undefined)) return earlier;
   const isRunning = word !== undefined && sinceAnswer(word, now) !== undefined;
-  const hasAnswered =
-    earlier?.hasAnswered || asked?.answered || hasAnsweredSilent(word, health.probe, gracePeriod) ? true : undefined;
+  const hasAnswered = hasAnsweredSilent(health, sighting.lan?.word, gracePeriod);
   if (isRunning && !hasAnswered) return earlier;
   const isLost = !isRunning && ((asked !== undefined && verdict.verdict === "lost") || earlier?.isLost === true);
   return {
@@ -112,7 +111,7 @@ function silenceToPass(
     silentMs: isRunning ? 0 : unexplainedSilence(evidence),
     isLost,
     // What was found after the answer counts for more than the answer.
-    ...(hasAnswered && !isLost && { hasAnswered }),
+    ...(hasAnswered && !isLost && { hasAnswered: true as const }),
   };
 }
 

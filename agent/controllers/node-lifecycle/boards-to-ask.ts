@@ -5,10 +5,10 @@ import type { SiteMemory } from "./memory.ts";
 import type { NodeLifecycleSettings } from "./settings.ts";
 
 /**
- * The boards that are asked on the LAN: those that have been silent for half of their grace period or longer, those that
- * missed a respite, and those that a leader has marked as silent. After an outage their grace period begins anew, but
- * they are asked all the time, so that their answers before it are not forgotten. Undefined while our own view of the API is not live, because it is then unknown which boards
- * are silent.
+ * The boards that are asked on the LAN: those that have been silent for half of their grace period or longer, those
+ * that missed a respite, and those that a leader has marked as silent. After an outage the grace period of the last
+ * begins anew, but they are asked all the time, so that their answers before it are not forgotten. Undefined while our
+ * own view of the API is not live, because it is then unknown which boards are silent.
  */
 export function boardsToAsk(
   { boards }: Pick<SiteMemory, "boards">,

@@ -192,11 +192,12 @@ function withWord(health: NodeHealth, word: LanAnswer | undefined, now: Instant)
 /** The facts from the questions to the board on the LAN. */
 function onLan(
   lan: LanReport | undefined,
-  { earlier, probe }: NodeHealth,
+  health: NodeHealth,
   silence: Pick<Evidence, "silentMs" | "graceMs" | "missedMs">,
   { gracePeriod, unmanagedHold, unprovenHold }: NodeLifecycleSettings,
   now: Instant,
 ): Pick<Evidence, "heard" | "asked" | "holdMs" | "earlierMs"> {
+  const { earlier } = health;
   const earlierMs = earlier?.silentMs;
   const limits = { silentMs: wholeSilence({ ...silence, earlierMs }), graceMs: silence.graceMs, unmanagedHold };
   const heard = heardNow(lan?.word, limits, now);
@@ -206,17 +207,21 @@ function onLan(
     ...askedFacts(lan.unanswered),
     ...(earlier?.isLost && { foundLost: true as const }),
     ...(answeredMs !== undefined && { answeredMs }),
-    ...((earlier?.hasAnswered || hasAnsweredSilent(lan.word, probe, gracePeriod)) && { answered: true as const }),
+    ...(hasAnsweredSilent(health, lan.word, gracePeriod) && { answered: true as const }),
   };
   return { heard, asked, holdMs: unprovenHold, earlierMs };
 }
 
 /**
- * Whether the board has answered on the LAN since it fell silent. An answer between two heartbeats does not count,
- * because the board may have died right after it.
+ * Whether the board has answered this leader or an earlier one on the LAN since it fell silent. An answer between two
+ * heartbeats does not count, because the board may have died right after it.
  */
-export const hasAnsweredSilent = (word: LanAnswer | undefined, probe: Instant, gracePeriod: Millis): boolean =>
-  word !== undefined && elapsed(probe, word.askedAt) >= shortenedGrace(gracePeriod);
+export const hasAnsweredSilent = (
+  { earlier, probe }: Pick<NodeHealth, "earlier" | "probe">,
+  word: LanAnswer | undefined,
+  gracePeriod: Millis,
+): boolean =>
+  earlier?.hasAnswered === true || (word !== undefined && elapsed(probe, word.askedAt) >= shortenedGrace(gracePeriod));
 
 /**
  * The digest of a board's last sign of life, which is stored with an operator's confirmation of its death. `lease`: the

@@ -108,6 +108,7 @@ describe("a policy that is only compared", () => {
       uncontested: site,
       decisions: { seen: (act: DecidedAct) => seen.push(act) },
       executorOf: (parts: ExecutorParts) => void given.push(parts),
+      // Setting up a comparison runs nothing, so the parts that only a running one needs are left out.
     } as unknown as TermComparisonDeps);
     return { comparison, site, seen, given, ofActing, ofCompared };
   }

@@ -190,7 +190,7 @@ describe("an act that siteward held for long and then did", () => {
     expect(lines(would("web", 5, policy), done(4, { first: at(0), restraints }))).toEqual(["both, -1 min"]);
   });
 
-  test("is told once if the term ended between, and the compared policy evicts the pod again", () => {
+  test("is reported once if the term ends in between, and the compared policy evicts the pod again", () => {
     const act = done(30, { first: at(11), term: 4, restraints: [{ ...valve, since: at(11) }] });
     const again = would("web", 12, { ...policy, term: 4 });
     const before = done(0, { state: "held", restraints: [valve] });

@@ -135,7 +135,7 @@ describe("a board that returns to a server", () => {
     expect(replaced).toBe(1);
   });
 
-  test("that has another Lease and no longer the earlier versions tells that a backup may have been restored", async () => {
+  test("that has another Lease, and no earlier versions any more, may have been restored from a backup, which is reported", async () => {
     const history = historyWith(leaseVersionOf(store.put(400, morning)));
     store.put(1_000_000_400, noon, "uid-2");
     store.compacted = 1_000_000_300;

@@ -62,6 +62,7 @@ test("loops that act wait neither for the resync of a compared one nor for it to
     uncontested: caches,
     shadow: { ...parts, caches, isComparison: true },
   };
+  // The loops have no workloads, so the parts that these need are left out.
   const { loops, compared } = controlLoops({ ...ambient, clock }, deps as unknown as TermLoopsDeps);
   const taintsOf = (all: typeof loops = []) => all.filter(({ name }) => name === "node-taints");
   const lanes: string[] = [];

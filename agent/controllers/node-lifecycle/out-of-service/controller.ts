@@ -76,7 +76,7 @@ export const outOfServiceBoards = ({
     return {
       actions: [
         { do: "patch", target: refTo(nodes, node), type: "merge", patch },
-        // Without our taint nobody confirmed the board dead, and one that was set by hand keeps it out of service.
+        // Without our taint, no operator has confirmed the board dead. One that was set by hand stays.
         ...(hasOwnTaint(node) ? [nodeEvent({ name, uid }, reason, message)] : []),
       ],
       memory,
